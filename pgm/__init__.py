@@ -1,0 +1,118 @@
+"""pgm: Bayesian networks defined, queried, explained, learned from data and exported.
+
+A model is a DAG plus conditional probability tables, and every answer is either a count or a contraction.
+
+>>> import pgm
+>>> net = pgm.networks.load("asia")
+>>> print(net.query("lung", {"smoke": "yes"}))
+lung | value
+-----+------
+yes  |   0.1
+no   |   0.9
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pgm.errors import (
+    DataError,
+    EvidenceError,
+    FormatError,
+    GraphError,
+    ImpossibleEvidenceError,
+    MissingDataError,
+    PgmError,
+    TableError,
+    TooLargeError,
+    UnknownNameError,
+    UnknownStateError,
+)
+from pgm.factors import CPT, Factor, Variable
+from pgm.graph import DAG, PDAG
+from pgm.network import BayesianNetwork
+
+if TYPE_CHECKING:
+    from pgm import io, networks
+    from pgm.data import Dataset, read_csv
+    from pgm.graph.equivalence import shd
+    from pgm.io import read, read_string
+    from pgm.learning import (
+        AIC,
+        BIC,
+        LogLikelihood,
+        SearchResult,
+        fit_parameters,
+        hill_climb,
+        score,
+    )
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AIC": "pgm.learning",
+    "BIC": "pgm.learning",
+    "Dataset": "pgm.data",
+    "LogLikelihood": "pgm.learning",
+    "SearchResult": "pgm.learning",
+    "fit_parameters": "pgm.learning",
+    "hill_climb": "pgm.learning",
+    "read": "pgm.io",
+    "read_csv": "pgm.data",
+    "read_string": "pgm.io",
+    "score": "pgm.learning",
+    "shd": "pgm.graph.equivalence",
+}
+"""Where the names live that are imported when first used, so that ``import pgm`` stays light."""
+
+_MODULES = ("io", "networks")
+
+__all__ = [
+    "AIC",
+    "BIC",
+    "CPT",
+    "DAG",
+    "PDAG",
+    "BayesianNetwork",
+    "DataError",
+    "Dataset",
+    "EvidenceError",
+    "Factor",
+    "FormatError",
+    "GraphError",
+    "ImpossibleEvidenceError",
+    "LogLikelihood",
+    "MissingDataError",
+    "PgmError",
+    "SearchResult",
+    "TableError",
+    "TooLargeError",
+    "UnknownNameError",
+    "UnknownStateError",
+    "Variable",
+    "fit_parameters",
+    "hill_climb",
+    "io",
+    "networks",
+    "read",
+    "read_csv",
+    "read_string",
+    "score",
+    "shd",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        found = getattr(import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        found = import_module(f"pgm.{name}")
+    else:
+        raise AttributeError(f"module 'pgm' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,350 @@
+"""`Factor`: a table of numbers over a scope of variables, and the algebra of such tables.
+
+The operations carry their textbook names (Koller and Friedman 2009, sections 4.2 and 9.2): product, marginalize,
+maximize, reduce, normalize. A factor never knows an edge; which factors to multiply, and when to sum, is decided in
+:mod:`pgm.inference`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pgm.errors import TableError, TooLargeError, UnknownNameError, listing
+from pgm.factors.printing import format_table
+from pgm.factors.variable import Label, Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MEMORY_BUDGET", "Factor", "as_names", "check_size", "format_bytes"]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Names: TypeAlias = str | Iterable[str]
+"""One name, or several."""
+
+
+def as_names(names: Names) -> tuple[str, ...]:
+    """Return one name or several as a tuple, so that ``"a"`` means the variable a and not its letters.
+
+    >>> as_names("rain"), as_names(["rain", "wet"])
+    (('rain',), ('rain', 'wet'))
+    """
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+MEMORY_BUDGET = 4 * 2**30
+"""Bytes that one table, or the tables of one query, may take unless the caller says otherwise."""
+
+
+def check_size(shape: Iterable[int], what: str, budget: int = MEMORY_BUDGET) -> None:
+    """Raise before a table of that shape is allocated, if it would exceed ``budget`` bytes.
+
+    Raises
+    ------
+    TooLargeError
+        Says what the table is, its number of cells, and the limit.
+
+    Examples
+    --------
+    >>> check_size([2] * 41, "P(Y | 40 parents)")
+    Traceback (most recent call last):
+    ...
+    pgm.errors.TooLargeError: P(Y | 40 parents) would have 2,199,023,255,552 cells (17.6 TB); the limit is 4.29 GB
+    """
+    cells = math.prod(shape)
+    if cells * 8 > budget:
+        limit = format_bytes(budget)
+        raise TooLargeError(f"{what} would have {cells:,} cells ({format_bytes(cells * 8)}); the limit is {limit}")
+
+
+def format_bytes(size: int) -> str:
+    """Return a number of bytes for people.
+
+    >>> format_bytes(17_592_186_044_416), format_bytes(800)
+    ('17.6 TB', '800 bytes')
+    """
+    for power, unit in ((24, "YB"), (21, "ZB"), (18, "EB"), (15, "PB"), (12, "TB"), (9, "GB"), (6, "MB"), (3, "kB")):
+        if size >= 10**power:
+            return f"{size / 10**power:.3g} {unit}"
+    return f"{size} bytes"
+
+
+class Factor:
+    """A table over the joint states of its variables.
+
+    Parameters
+    ----------
+    variables
+        The scope, in the order of the axes. All different.
+    values
+        Numbers of shape ``tuple(v.cardinality for v in variables)``. They are copied.
+
+    Raises
+    ------
+    TableError
+        For a repeated variable, a wrong shape, or a NaN.
+
+    Examples
+    --------
+    >>> rain = Variable("rain", ["no", "yes"])
+    >>> wet = Variable("wet", ["no", "yes"])
+    >>> joint = Factor([rain, wet], [[0.7, 0.1], [0.02, 0.18]])
+    >>> joint["yes", "no"]
+    0.02
+    >>> print(joint.marginalize("wet"))
+    rain | value
+    -----+------
+    no   |   0.8
+    yes  |   0.2
+    """
+
+    __slots__ = ("_axes", "values", "variables")
+
+    variables: tuple[Variable, ...]
+    values: FloatArray
+    _axes: dict[str, int]
+
+    def __init__(self, variables: Iterable[Variable], values: ArrayLike) -> None:
+        scope = tuple(variables)
+        names = [variable.name for variable in scope]
+        if len(set(names)) != len(names):
+            raise TableError(f"a factor's variables must be all different, not {listing(names)}")
+        try:
+            table = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TableError(f"the values over {listing(names)} are not a table of numbers: {error}") from None
+        shape = tuple(variable.cardinality for variable in scope)
+        if table.shape != shape:
+            raise TableError(f"a table over {listing(names)} has shape {shape}, not {table.shape}")
+        if np.isnan(table).any():
+            raise TableError(f"the table over {listing(names)} contains NaN")
+        self._set(scope, table)
+
+    @classmethod
+    def _of(cls, scope: tuple[Variable, ...], table: FloatArray) -> Factor:
+        """Wrap an array that is known to be right and not shared, without copying."""
+        factor = cls.__new__(cls)
+        factor._set(scope, table)
+        return factor
+
+    def _set(self, scope: tuple[Variable, ...], table: FloatArray) -> None:
+        table.flags.writeable = False
+        set_once = object.__setattr__
+        set_once(self, "variables", scope)
+        set_once(self, "values", table)
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute != "_axes":  # the only attribute made on first use
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
+        axes = {variable.name: axis for axis, variable in enumerate(self.variables)}
+        object.__setattr__(self, "_axes", axes)
+        return axes
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} is immutable")
+
+    def __delattr__(self, attribute: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.variables, np.asarray(self.values))
+
+    # ------------------------------------------------------------------ looking
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables, in the order of the axes."""
+        return tuple(variable.name for variable in self.variables)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cardinalities of the variables."""
+        return self.values.shape
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable of that name in the scope."""
+        return self.variables[self._axis(name)]
+
+    def _axis(self, name: str) -> int:
+        try:
+            return self._axes[name]
+        except (KeyError, TypeError):
+            raise UnknownNameError(f"no variable {name!r} in a table over {listing(self.names)}") from None
+
+    def __getitem__(self, key: Label | tuple[Label, ...] | Mapping[str, Label]) -> float:
+        """Return the number at one joint state, given by label.
+
+        ``factor["yes"]`` for one variable, ``factor["yes", "no"]`` in the order of the axes or
+        ``factor[{"rain": "yes", "wet": "no"}]`` by name for several.
+        """
+        if isinstance(key, Mapping):
+            position = self._position(key)
+        elif len(self.variables) == 1 and not (isinstance(key, tuple) and len(key) == 1 and key not in self.variables[0]):
+            position = (self.variables[0].code(key),)
+        else:
+            labels = key if isinstance(key, tuple) else (key,)
+            if len(labels) != len(self.variables):
+                raise TableError(f"a table over {listing(self.names)} takes {len(self.variables)} labels, not {key!r}")
+            position = tuple(variable.code(label) for variable, label in zip(self.variables, labels, strict=True))
+        return float(self.values[position])
+
+    def _position(self, states: Mapping[str, Label]) -> tuple[int, ...]:
+        for name in states:
+            self._axis(name)
+        absent = [name for name in self.names if name not in states]
+        if absent:
+            raise TableError(f"no state given for {listing(absent)}; reduce() takes states of some variables")
+        return tuple(variable.code(states[variable.name]) for variable in self.variables)
+
+    def to_dict(self) -> dict[Any, float]:
+        """Return ``{label: number}`` for one variable, ``{(label, ...): number}`` for several or none."""
+        if len(self.variables) == 1:
+            return dict(zip(self.variables[0].states, self.values.tolist(), strict=True))
+        return {
+            tuple(variable.states[code] for variable, code in zip(self.variables, position, strict=True)): float(number)
+            for position, number in np.ndenumerate(self.values)
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas frame: one column of labels a variable, one row a joint state, and a column ``value``."""
+        import pandas as pd
+
+        positions = np.indices(self.shape).reshape(len(self.variables), -1)
+        columns: dict[str, Any] = {}
+        for variable, codes in zip(self.variables, positions, strict=True):
+            columns[variable.name] = [variable.states[code] for code in codes]
+        name = "value"
+        while name in columns:
+            name += "_"
+        return pd.DataFrame({**columns, name: self.values.ravel()})
+
+    def __str__(self) -> str:
+        return format_table(self.variables, self.values, column="value")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} over {listing(self.names)}: {self.values.size} values>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+    # ------------------------------------------------------------------ algebra
+
+    def product(self, other: Factor | float) -> Factor:
+        """Return the product; its scope is this factor's, then what the other adds.
+
+        Raises
+        ------
+        TableError
+            If the two disagree about the states of a shared variable.
+        """
+        if not isinstance(other, Factor):
+            return Factor(self.variables, self.values * float(other))
+        scope, left, right = _aligned(self, other)
+        return Factor._of(scope, np.asarray(left * right))
+
+    def divide(self, other: Factor) -> Factor:
+        """Return the quotient, with 0/0 = 0 (Koller and Friedman, definition 10.7).
+
+        Raises
+        ------
+        TableError
+            If a number other than 0 would be divided by 0.
+        """
+        scope, left, right = _aligned(self, other)
+        left, right = np.broadcast_arrays(left, right)
+        if np.any((right == 0) & (left != 0)):
+            raise TableError(f"a number other than 0 over {listing(self.names)} would be divided by 0")
+        quotient = np.zeros(left.shape)
+        np.divide(left, right, out=quotient, where=right != 0)
+        return Factor._of(scope, quotient)
+
+    def marginalize(self, names: Names) -> Factor:
+        """Return the factor with the named variables summed out."""
+        axes, scope = self._without(names)
+        return Factor._of(scope, np.asarray(self.values.sum(axis=axes)))
+
+    def maximize(self, names: Names) -> Factor:
+        """Return the factor with the named variables maximised out."""
+        axes, scope = self._without(names)
+        return Factor._of(scope, np.asarray(self.values.max(axis=axes)))
+
+    def _without(self, names: Names) -> tuple[tuple[int, ...], tuple[Variable, ...]]:
+        gone = {self._axis(name) for name in as_names(names)}
+        scope = tuple(variable for axis, variable in enumerate(self.variables) if axis not in gone)
+        return tuple(sorted(gone)), scope
+
+    def reduce(self, evidence: Mapping[str, Label]) -> Factor:
+        """Return the slice that agrees with the evidence; observed variables leave the scope."""
+        position: list[int | slice] = [slice(None)] * len(self.variables)
+        for name, label in evidence.items():
+            axis = self._axis(name)
+            position[axis] = self.variables[axis].code(label)
+        scope = tuple(variable for variable in self.variables if variable.name not in evidence)
+        return Factor._of(scope, np.array(self.values[tuple(position)]))
+
+    def normalize(self) -> Factor:
+        """Return the factor divided by the sum of its values.
+
+        Raises
+        ------
+        TableError
+            If the values sum to zero.
+        """
+        total = self.values.sum()
+        if not total > 0:
+            raise TableError(f"the table over {listing(self.names)} sums to {total} and cannot be normalised")
+        return Factor._of(self.variables, np.asarray(self.values / total))
+
+    def reorder(self, names: Sequence[str]) -> Factor:
+        """Return the same table with its axes in the order of ``names``."""
+        axes = [self._axis(name) for name in as_names(names)]
+        if sorted(axes) != list(range(len(self.variables))):
+            raise TableError(f"an order of {listing(self.names)} must name each once, not {listing(names)}")
+        return Factor._of(tuple(self.variables[axis] for axis in axes), self.values.transpose(axes).copy())
+
+    def argmax(self) -> dict[str, Label]:
+        """Return the joint state with the largest value, as ``{name: label}``; of several, the first in axis order."""
+        position = np.unravel_index(int(self.values.argmax()), self.shape)
+        return {v.name: v.states[int(code)] for v, code in zip(self.variables, position, strict=True)}
+
+    def allclose(self, other: Factor, *, rtol: float = 1e-9, atol: float = 1e-12) -> bool:
+        """Return whether the other factor has the same variables, in any order, and nearly the same values."""
+        if sorted(self.names) != sorted(other.names):
+            return False
+        twin = other.reorder(self.names)
+        return twin.variables == self.variables and np.allclose(self.values, twin.values, rtol=rtol, atol=atol)
+
+    def __mul__(self, other: Factor | float) -> Factor:
+        return self.product(other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Factor) -> Factor:
+        return self.divide(other)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Factor):
+            return NotImplemented
+        return self.variables == other.variables and bool(np.array_equal(self.values, other.values))
+
+    def __hash__(self) -> int:
+        return hash((self.variables, self.values.tobytes()))
+
+
+def _aligned(left: Factor, right: Factor) -> tuple[tuple[Variable, ...], FloatArray, FloatArray]:
+    """Return the joint scope and both tables with axes that broadcast over it."""
+    for variable in right.variables:
+        if variable.name in left._axes and left.variable(variable.name) != variable:
+            raise TableError(f"two factors disagree about the states of {variable.name!r}")
+    added = tuple(variable for variable in right.variables if variable.name not in left._axes)
+    scope = left.variables + added
+    axes = [right._axes[variable.name] for variable in scope if variable.name in right._axes]
+    shape = [variable.cardinality if variable.name in right._axes else 1 for variable in scope]
+    return scope, left.values.reshape(left.shape + (1,) * len(added)), right.values.transpose(axes).reshape(shape)

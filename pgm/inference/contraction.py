@@ -1,0 +1,483 @@
+"""Contraction: run a plan over arrays, forward for sums and backward for derivatives.
+
+The forward pass multiplies and sums as the plan says. It is a multilinear function of the tables, so it can be
+differentiated step by step in reverse (Darwiche 2003, "A differential approach to inference in Bayesian networks"):
+if a step made C = sum A * B, then the derivative of the result by A is the derivative by C, times B, summed over what A does
+not contain. A node times its derivative, over the result, is the joint posterior of the node's variables, so one
+forward and one backward pass give every marginal and every family at once.
+
+A :class:`Program` is a plan turned into a list of array operations, each with its kernel chosen beforehand; running it is a
+loop without decisions. Programs are immutable and share nothing between runs, so any number of threads may run one.
+
+Underflow. The passes run unscaled first. Only if the result is so small that digits may have been lost are they run
+again with every table divided by its maximum and the logarithms carried alongside, at last in extended precision. Only
+what is zero then is impossible.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgm.errors import TooLargeError
+from pgm.factors.factor import FloatArray
+from pgm.inference.planning import FUSED_CELLS, Plan
+
+try:  # the C function behind numpy.einsum, without a microsecond of argument handling
+    from numpy._core.einsumfunc import c_einsum as _einsum
+except ImportError:  # pragma: no cover
+    _einsum = np.einsum
+
+__all__ = ["Program", "Result", "contract_pair", "marginal_program", "sum_program"]
+
+TINY = 1e-140
+"""Results below this are computed again with scaling."""
+
+WIDER = (np.float64, np.longdouble)
+"""Numbers of the scaled passes: the wider ones are for products that vanish although each table is scaled."""
+
+LARGE_CELLS = 4096
+"""Joint scopes beyond this many cells are worth a choice of kernel and an early release of tables."""
+
+MATRIX_WORK = 64
+"""Multiplications for each member of a batch from which on a matrix product beats einsum (measured)."""
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+Kernel: TypeAlias = Callable[..., Any]
+Axes: TypeAlias = tuple[int, ...]
+
+
+class Result(NamedTuple):
+    """The value of a contraction as ``table * exp(log_scale)``."""
+
+    table: Any
+    log_scale: float
+
+
+# ---------------------------------------------------------------------- kernels
+
+
+def subscripts(operands: Sequence[Axes], out: Axes) -> str:
+    """Return the einsum notation for a product of tables summed to some axes.
+
+    >>> subscripts([(7, 3), (3, 9)], (7, 9))
+    'ab,bc->ac'
+    """
+    joint = dict.fromkeys(axis for axes in operands for axis in axes)
+    if len(joint) > len(LETTERS):
+        raise TooLargeError(f"one step would join tables over {len(joint)} variables; at most {len(LETTERS)} can be")
+    letters = dict(zip(joint, LETTERS, strict=False))
+    inputs = ",".join("".join(letters[axis] for axis in axes) for axes in operands)
+    return f"{inputs}->{''.join(letters[axis] for axis in out)}"
+
+
+def contract_pair(left: Axes, right: Axes, out: Axes, cells: Callable[[Iterable[int]], int]) -> Kernel:
+    """Return the kernel that multiplies two tables and sums to the axes ``out``.
+
+    Notes
+    -----
+    Axes are of five kinds: in both and kept (*batch*), in both and summed (*inner*), kept of the left (*rows*) or of
+    the right (*columns*) only, and summed of one only (*alone*). What is alone is summed first. With enough work for
+    each member of the batch a matrix product is fastest; else einsum is.
+    """
+    lone_left = [axis for axis in left if axis not in right and axis not in out]
+    lone_right = [axis for axis in right if axis not in left and axis not in out]
+    if lone_left or lone_right:
+        return _sum_first(left, right, out, {*lone_left, *lone_right}, cells)
+    batch = tuple(axis for axis in out if axis in left and axis in right)
+    inner = tuple(axis for axis in left if axis in right and axis not in out)
+    rows = tuple(axis for axis in out if axis not in right)
+    columns = tuple(axis for axis in out if axis not in left)
+    if cells(inner) > 1 and cells(rows) * cells(columns) * cells(inner) >= MATRIX_WORK and rows and columns:
+        return _matrix_product(left, right, out, (batch, rows, columns, inner), cells)
+    return partial(_einsum, subscripts((left, right), out))
+
+
+def _sum_first(
+    left: Axes, right: Axes, out: Axes, alone: set[int], cells: Callable[[Iterable[int]], int]
+) -> Kernel:
+    short_left = tuple(axis for axis in left if axis not in alone)
+    short_right = tuple(axis for axis in right if axis not in alone)
+    reduce_left = partial(_einsum, subscripts((left,), short_left))
+    reduce_right = partial(_einsum, subscripts((right,), short_right))
+    product = contract_pair(short_left, short_right, out, cells)
+
+    def kernel(x: FloatArray, y: FloatArray) -> FloatArray:
+        if short_left != left:
+            x = reduce_left(x)
+        if short_right != right:
+            y = reduce_right(y)
+        return product(x, y)  # type: ignore[no-any-return]
+
+    return kernel
+
+
+def _matrix_product(
+    left: Axes, right: Axes, out: Axes, kinds: tuple[Axes, Axes, Axes, Axes], cells: Callable[[Iterable[int]], int]
+) -> Kernel:
+    batch, rows, columns, inner = kinds
+    to_left = tuple(left.index(a) for a in (*batch, *rows, *inner))
+    to_right = tuple(right.index(a) for a in (*batch, *inner, *columns))
+    made = (*batch, *rows, *columns)
+    to_out = tuple(made.index(a) for a in out)
+    shape_left = (cells(batch), cells(rows), cells(inner))
+    shape_right = (cells(batch), cells(inner), cells(columns))
+    if not batch:
+        shape_left, shape_right = shape_left[1:], shape_right[1:]
+    shape_out = tuple(cells((a,)) for a in made)
+
+    def kernel(x: FloatArray, y: FloatArray) -> FloatArray:
+        x = x.transpose(to_left).reshape(shape_left)
+        y = y.transpose(to_right).reshape(shape_right)
+        return np.matmul(x, y).reshape(shape_out).transpose(to_out)
+
+    return kernel
+
+
+@lru_cache(maxsize=4096)
+def indicator(shape: tuple[int, ...], axes: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the 0/1 matrix that sums a flattened table to the marginals of some axes, side by side.
+
+    >>> indicator((2, 2), (0,)).tolist()
+    [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    """
+    positions = np.indices(shape).reshape(len(shape), -1)
+    blocks = [positions[axis][:, None] == np.arange(shape[axis]) for axis in axes]
+    matrix = np.concatenate(blocks, axis=1).astype(np.float64)
+    matrix.flags.writeable = False
+    return matrix
+
+
+def _fetcher(slots: Sequence[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
+    if len(slots) == 1:
+        (only,) = slots
+        return lambda values: (values[only],)
+    return itemgetter(*slots)
+
+
+# ---------------------------------------------------------------------- programs
+
+
+class Operation(NamedTuple):
+    """One array operation: ``slots[out] = kernel(*fetch(slots))``."""
+
+    kernel: Kernel
+    out: int
+    fetch: Callable[[list[Any]], tuple[Any, ...]]
+    dead: tuple[int, ...]
+    """Slots that no later operation reads, cleared to save memory where that is worth the time."""
+
+
+class Read(NamedTuple):
+    """Marginals that are ready: in a slot, either as they are or to be summed by an indicator matrix."""
+
+    slot: int
+    matrix: FloatArray | None
+    start: int
+    stop: int
+
+
+class Program:
+    """A compiled contraction, made by :func:`sum_program` or :func:`marginal_program`.
+
+    Attributes
+    ----------
+    plan
+        The plan it was compiled from.
+    peak_bytes
+        Upper bound of the memory that its tables take at once.
+    places
+        For a program of marginals: where in the output each variable stands, as (start, stop).
+    """
+
+    __slots__ = ("_backward", "_forward", "_n_slots", "_reads", "_roots", "_seeds", "peak_bytes", "places", "plan")
+
+    def __init__(self, compiler: _Compiler, roots: list[int], backward: _Backward | None = None) -> None:
+        self.plan = compiler.plan
+        self.places = backward.places if backward else {}
+        self._roots = roots
+        self._seeds = backward.seeds if backward else []
+        self._reads = backward.reads if backward else []
+        keep = {*roots, *(read.slot for read in self._reads)}
+        operations, peak = compiler.finish(keep)
+        split = backward.first if backward else len(operations)
+        self._forward, self._backward = operations[:split], operations[split:]
+        self._n_slots = compiler.n_slots
+        self.peak_bytes = peak * 8
+
+    def value(self, tables: Sequence[FloatArray]) -> Result:
+        """Return the contraction of the tables: the forward pass.
+
+        The result's axes are the kept variables, in the order in which the plan was asked to keep them.
+        """
+        slots: list[Any] = [*tables, *[None] * (self._n_slots - len(tables))]
+        _run(self._forward, slots)
+        table: Any = 1.0
+        for root in self._roots:
+            table = table * slots[root]
+        if np.max(table) >= TINY:
+            return Result(table, 0.0)
+        for kind in WIDER:
+            slots, log_scale = self._scaled_forward(tables, kind)
+            table = np.ones(())
+            for root in self._roots:
+                table, log_scale = _rescale(table * slots[root], log_scale)
+            if table.any():
+                break
+        return Result(table.astype(np.float64), log_scale)
+
+    def marginals(self, tables: Sequence[FloatArray]) -> Result:
+        """Return the posterior marginals side by side (see ``places``), and the log of the contraction's value.
+
+        If the value is zero there are no marginals: the table is empty and the logarithm is minus infinity.
+        """
+        slots: list[Any] = [*tables, *[None] * (self._n_slots - len(tables))]
+        _run(self._forward, slots)
+        value = 1.0
+        for root in self._roots:
+            value *= float(slots[root])
+        if value < TINY:
+            return self._scaled_marginals(tables)
+        self._seed(slots)
+        _run(self._backward, slots)
+        return Result(self._output(slots), math.log(value))
+
+    def _scaled_forward(self, tables: Sequence[FloatArray], kind: Any) -> tuple[list[Any], float]:
+        slots: list[Any] = [None] * self._n_slots
+        log_scale = 0.0
+        for slot, table in enumerate(tables):
+            slots[slot], log_scale = _rescale(table.astype(kind), log_scale)
+        for kernel, out, fetch, _ in self._forward:
+            slots[out], log_scale = _rescale(kernel(*fetch(slots)), log_scale)
+        return slots, log_scale
+
+    def _scaled_marginals(self, tables: Sequence[FloatArray]) -> Result:
+        for kind in WIDER:
+            slots, log_scale = self._scaled_forward(tables, kind)
+            if not all(slots[root] > 0 for root in self._roots):
+                continue
+            log_scale += sum(float(np.log(slots[root])) for root in self._roots)
+            self._seed(slots)
+            for kernel, out, fetch, _ in self._backward:
+                slots[out], _ = _rescale(kernel(*fetch(slots)), 0.0)
+            output = self._output(slots)
+            totals = [output[start:stop].sum() for start, stop in self.places.values()]
+            if all(total > 0 for total in totals):
+                for (start, stop), total in zip(self.places.values(), totals, strict=True):
+                    output[start:stop] /= total
+                return Result(output, log_scale)
+        return Result(np.empty(0), -math.inf)
+
+    def _seed(self, slots: list[Any]) -> None:
+        """Set the derivatives by the roots so that every belief comes out normalised."""
+        for slot, root in self._seeds:
+            slots[slot] = _ONE if root is None else np.asarray(1.0 / slots[root])
+
+    def _output(self, slots: list[Any]) -> FloatArray:
+        output = np.empty(self._reads[-1].stop if self._reads else 0)
+        for slot, matrix, start, stop in self._reads:
+            if matrix is None:
+                output[start:stop] = slots[slot]
+            else:
+                output[start:stop] = slots[slot].ravel() @ matrix
+        return output
+
+
+_ONE = np.asarray(1.0)
+
+
+def _run(operations: list[Operation], slots: list[Any]) -> None:
+    for kernel, out, fetch, dead in operations:
+        slots[out] = kernel(*fetch(slots))
+        for slot in dead:
+            slots[slot] = None
+
+
+def _rescale(table: Any, log_scale: float) -> tuple[Any, float]:
+    """Return the table divided by its maximum, and the log of the scale taken out so far."""
+    peak = np.max(table)
+    if peak > 0:
+        return table / peak, log_scale + float(np.log(peak))
+    return table, log_scale
+
+
+def sum_program(plan: Plan) -> Program:
+    """Return the program that sums over all variables that the plan does not keep."""
+    compiler = _Compiler(plan)
+    compiler.forward()
+    roots = compiler.real(plan.roots)
+    return Program(compiler, [compiler.final(roots)] if plan.kept else roots)
+
+
+def marginal_program(plan: Plan, wanted: Sequence[int]) -> Program:
+    """Return the program that computes the posterior marginals of the wanted variables.
+
+    Notes
+    -----
+    Where the clique of the step that sums a variable out is small, the clique's belief is formed and all marginals
+    wanted of it are read off by one matrix product. Where it is large, a variable is read from the smallest node whose
+    derivative is computed anyway.
+    """
+    compiler = _Compiler(plan)
+    compiler.forward()
+    roots = compiler.real(plan.roots)
+    return Program(compiler, roots, _Backward(compiler, frozenset(wanted)))
+
+
+class _Compiler:
+    """Turns a plan into operations. Slots are numbered as the plan's nodes, then as they are needed."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.n_slots = len(plan.scopes)
+        self.operations: list[tuple[Kernel, int, tuple[int, ...]]] = []
+        self.axes: dict[int, Axes] = dict(enumerate(plan.axes))
+        self.slot_of = list(range(len(plan.scopes)))  # a step that changes nothing has its operand's slot
+
+    def new_slot(self, axes: Axes) -> int:
+        self.axes[self.n_slots] = axes
+        self.n_slots += 1
+        return self.n_slots - 1
+
+    def product(self, slots: Sequence[int], out: Axes) -> int:
+        """Return the slot of the product of some slots, summed to the axes ``out``."""
+        operands = tuple(self.axes[slot] for slot in slots)
+        if len(slots) == 1 and operands[0] == out:
+            return slots[0]
+        made = self.new_slot(out)
+        self.operations.append((self._kernel(operands, out), made, tuple(slots)))
+        return made
+
+    def _kernel(self, operands: tuple[Axes, ...], out: Axes) -> Kernel:
+        if len(operands) == 2 and self.plan.cells({*operands[0], *operands[1]}) > LARGE_CELLS:
+            return contract_pair(operands[0], operands[1], out, self.plan.cells)
+        return partial(_einsum, subscripts(operands, out))
+
+    def real(self, nodes: Sequence[int]) -> list[int]:
+        """Return the slots of the nodes that are not units."""
+        return [self.slot_of[node] for node in nodes if not self.plan.units[node]]
+
+    def within(self, slots: Sequence[int], scope: Axes) -> Axes:
+        """Return those variables of a scope on which the slots depend."""
+        joint = {axis for slot in slots for axis in self.axes[slot]}
+        return tuple(variable for variable in scope if variable in joint)
+
+    def forward(self) -> None:
+        """Compile the forward pass."""
+        for node, step in enumerate(self.plan.steps, start=self.plan.n_tables):
+            if not self.plan.units[node]:
+                self.slot_of[node] = self.product(self.real(step.operands), self.plan.axes[node])
+
+    def final(self, roots: list[int]) -> int:
+        """Return the slot of the product of the roots, with the kept variables in the order asked for."""
+        kept = self.plan.kept
+        while len(roots) > 2:
+            roots = [*roots[2:], self.product(roots[:2], self.within(roots[:2], kept))]
+        return self.product(roots, kept)
+
+    def finish(self, keep: set[int]) -> tuple[list[Operation], int]:
+        """Return the operations, each with what it may release, and the peak number of stored cells."""
+        last = {slot: position for position, (_, _, slots) in enumerate(self.operations) for slot in slots}
+        size = {slot: self.plan.cells(axes) for slot, axes in self.axes.items()}
+        live = peak = sum(size[table] for table in range(self.plan.n_tables))
+        done: list[Operation] = []
+        for position, (kernel, out, slots) in enumerate(self.operations):
+            live += size[out]
+            # a matrix product may copy its operands, and the result, into another order of axes
+            copies = 0 if isinstance(kernel, partial) else size[out] + sum(size[slot] for slot in slots)
+            peak = max(peak, live + copies)
+            dead = tuple({s for s in slots if last[s] == position and s not in keep and s >= self.plan.n_tables})
+            released = sum(size[slot] for slot in dead)
+            live -= released
+            done.append(Operation(kernel, out, _fetcher(slots), dead if released > LARGE_CELLS else ()))
+        return done, peak
+
+
+class _Backward:
+    """Compiles the backward pass: the derivatives that are needed, and the marginals read from them."""
+
+    def __init__(self, compiler: _Compiler, wanted: frozenset[int]) -> None:
+        self.compiler = compiler
+        self.plan = compiler.plan
+        self.first = len(compiler.operations)
+        self.places: dict[int, tuple[int, int]] = {}
+        self.reads: list[Read] = []
+        self.seeds: list[tuple[int, int | None]] = []
+        derivative: dict[int, int] = {}
+        for root in self.plan.roots:
+            derivative[root] = compiler.new_slot(())
+            self.seeds.append((derivative[root], None if self.plan.units[root] else compiler.slot_of[root]))
+        cliques, single = self._readings(wanted)
+        needed = self._ancestors([*cliques, *single])
+        for node in sorted(needed, reverse=True):
+            self._read(single.get(node, []), [derivative[node], *compiler.real([node])])
+            if node < self.plan.n_tables:
+                continue
+            step = self.plan.steps[node - self.plan.n_tables]
+            self._read(cliques.get(node, []), [derivative[node], *compiler.real(step.operands)])
+            for operand in step.operands:
+                if operand in needed:
+                    others = compiler.real([other for other in step.operands if other != operand])
+                    slots = [derivative[node], *others]
+                    scope = self.plan.scopes[operand]
+                    derivative[operand] = compiler.product(slots, compiler.within(slots, scope))
+
+    def _ancestors(self, nodes: Sequence[int]) -> set[int]:
+        above: dict[int, int] = {}
+        for node, step in enumerate(self.plan.steps, start=self.plan.n_tables):
+            above.update(dict.fromkeys(step.operands, node))
+        needed: set[int] = set()
+        for node in nodes:
+            current: int | None = node
+            while current is not None and current not in needed:
+                needed.add(current)
+                current = above.get(current)
+        return needed
+
+    def _readings(self, wanted: frozenset[int]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+        """Return which variables are read from the clique of which step, and which from which single node."""
+        plan = self.plan
+        cliques: dict[int, list[int]] = {}
+        topmost: dict[int, int] = {}
+        for node, step in enumerate(plan.steps, start=plan.n_tables):
+            variables = [variable for variable in step.summed if variable in wanted]
+            if variables and plan.cells((*step.scope, *step.summed)) <= FUSED_CELLS:
+                cliques[node] = variables
+                continue
+            for variable in variables:
+                holders = [operand for operand in step.operands if variable in plan.scopes[operand]]
+                topmost[variable] = min(holders, key=lambda operand: plan.cells(plan.scopes[operand]))
+        single: dict[int, list[int]] = {}
+        nodes = sorted(self._ancestors([*cliques, *topmost.values()]), key=lambda n: (plan.cells(plan.scopes[n]), n))
+        for node in nodes:
+            for variable in [variable for variable in plan.scopes[node] if variable in topmost]:
+                single.setdefault(node, []).append(variable)
+                del topmost[variable]
+        return cliques, single
+
+    def _read(self, variables: list[int], slots: list[int]) -> None:
+        if not variables:
+            return
+        plan = self.plan
+        axes = tuple(variables)
+        start = self.reads[-1].stop if self.reads else 0
+        at = start
+        for variable in variables:
+            self.places[variable] = (at, at + plan.cardinalities[variable])
+            at = self.places[variable][1]
+        if plan.cells(axes) <= FUSED_CELLS:
+            slot = self.compiler.product(slots, axes)
+            shape = tuple(plan.cardinalities[axis] for axis in axes)
+            matrix = indicator(shape, tuple(range(len(axes)))) if len(axes) > 1 else None
+            self.reads.append(Read(slot, matrix, start, at))
+            return
+        for variable in variables:
+            slot = self.compiler.product(slots, (variable,))
+            self.reads.append(Read(slot, None, *self.places[variable]))

@@ -1,0 +1,301 @@
+"""`BayesianNetwork`: a DAG and one conditional probability table for each of its nodes.
+
+P(X1, ..., Xn) = product over i of P(Xi | parents(Xi)). The class joins the two; what can be asked of it is computed in
+:mod:`pgm.inference`, one call a method.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pgm.errors import GraphError, TableError, UnknownNameError, listing
+from pgm.factors.cpt import CPT
+from pgm.factors.factor import MEMORY_BUDGET, Factor, Names
+from pgm.factors.variable import Label, Variable
+from pgm.graph.dag import DAG
+from pgm.inference.exact import ExactInference
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from pgm.inference.query_plan import QueryPlan
+
+__all__ = ["BayesianNetwork"]
+
+
+class BayesianNetwork:
+    """A Bayesian network: one CPT for each variable, and the DAG that their parents draw.
+
+    Parameters
+    ----------
+    cpts
+        One :class:`~pgm.factors.cpt.CPT` for each variable, in any order, which becomes the declared order.
+    dag
+        Optional: a DAG that the tables must agree with. It then gives the declared order.
+
+    Raises
+    ------
+    TableError
+        If a variable has two tables or none, or two tables disagree about its states.
+    GraphError
+        If the parents form a cycle, or the tables do not agree with ``dag``.
+
+    Notes
+    -----
+    A network is a value: it never changes, and learning returns a new one. It may be used by many threads at once.
+
+    References
+    ----------
+    Koller and Friedman (2009), *Probabilistic Graphical Models*, chapter 3.
+
+    Examples
+    --------
+    >>> rain = Variable("rain", ["no", "yes"])
+    >>> wet = Variable("wet", ["no", "yes"])
+    >>> net = BayesianNetwork([CPT(rain, [0.8, 0.2]), CPT(wet, [[0.9, 0.1], [0.2, 0.8]], parents=[rain])])
+    >>> print(net.query("rain", {"wet": "yes"}))
+    rain |    value
+    -----+---------
+    no   | 0.333333
+    yes  | 0.666667
+    """
+
+    __slots__ = ("_cpts", "_engine", "_index", "dag")
+
+    dag: DAG
+    _cpts: tuple[CPT, ...]
+    _index: dict[str, int]
+    _engine: ExactInference
+
+    def __init__(self, cpts: Iterable[CPT], dag: DAG | None = None) -> None:
+        tables = _by_child(cpts)
+        _check_variables(tables)
+        edges = [(parent.name, name) for name, cpt in tables.items() for parent in cpt.parents]
+        drawn = DAG(edges, nodes=list(tables))
+        if dag is not None:
+            if drawn != dag:
+                raise GraphError(_difference(drawn, dag))
+            drawn = DAG(edges, nodes=dag.nodes)
+        set_once = object.__setattr__
+        set_once(self, "dag", drawn)
+        set_once(self, "_cpts", tuple(tables[name] for name in drawn.nodes))
+        set_once(self, "_index", {name: number for number, name in enumerate(drawn.nodes)})
+        set_once(self, "_engine", ExactInference(self._cpts))
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        raise AttributeError("a BayesianNetwork is immutable")
+
+    def __delattr__(self, attribute: str) -> None:
+        raise AttributeError("a BayesianNetwork is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BayesianNetwork, (self._cpts,)
+
+    def __copy__(self) -> BayesianNetwork:
+        return self
+
+    def __deepcopy__(self, memo: object) -> BayesianNetwork:
+        return self
+
+    # ------------------------------------------------------------------ looking
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables, in declared order."""
+        return self._engine.variables
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables, in declared order."""
+        return self.dag.nodes
+
+    @property
+    def cpts(self) -> tuple[CPT, ...]:
+        """The tables, in declared order of their children."""
+        return self._cpts
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters of all tables."""
+        return sum(cpt.n_parameters for cpt in self._cpts)
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable of that name."""
+        return self.cpt(name).child
+
+    def cpt(self, name: str) -> CPT:
+        """Return the table P(name | its parents)."""
+        try:
+            return self._cpts[self._index[name]]
+        except (KeyError, TypeError):
+            raise UnknownNameError(f"no variable {name!r}; the variables are {listing(self.names)}") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index
+
+    def __len__(self) -> int:
+        return len(self._cpts)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other network has the same variables and equal tables, whatever the declared order."""
+        if not isinstance(other, BayesianNetwork):
+            return NotImplemented
+        return self._index.keys() == other._index.keys() and all(cpt == other.cpt(cpt.child.name) for cpt in self._cpts)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.variables))
+
+    def __repr__(self) -> str:
+        arcs = len(self.dag.edges)
+        return f"<BayesianNetwork: {len(self)} variables, {arcs} edges, {self.n_parameters} free parameters>"
+
+    # ------------------------------------------------------------------ asking
+
+    def query(
+        self,
+        targets: Names,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        order: Sequence[str] | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> Factor:
+        """Return the posterior P(targets | evidence).
+
+        Parameters
+        ----------
+        targets
+            One name, or several for their joint distribution.
+        evidence
+            Observed states, ``{name: label}``. A target that is observed has all its mass on the state observed.
+        order
+            Elimination order to use instead of the best one found; must hold every variable to sum out.
+        memory_budget
+            Bytes that the tables on the way may take at once.
+
+        Returns
+        -------
+        Factor
+            Shape: the targets' cardinalities, in the order asked. Sums to one.
+
+        Raises
+        ------
+        UnknownNameError, UnknownStateError
+            For names and labels that do not exist; lists those that do.
+        EvidenceError
+            For no target or a repeated one.
+        ImpossibleEvidenceError
+            If P(evidence) = 0, even where the targets do not depend on the contradiction; names the conflict.
+        TooLargeError
+            If the tables would exceed the memory budget; nothing is allocated.
+
+        Examples
+        --------
+        >>> import pgm
+        >>> asia = pgm.networks.load("asia")
+        >>> round(asia.query("lung", {"xray": "yes", "smoke": "yes"})["yes"], 6)
+        0.645974
+        """
+        return self._engine.posterior(targets, evidence, order=order, memory_budget=memory_budget)
+
+    def marginals(
+        self,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        order: Sequence[str] | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> dict[str, Factor]:
+        """Return the posterior of every unobserved variable, ``{name: P(name | evidence)}``, in declared order.
+
+        One forward and one backward pass over the network give them all. Raises as :meth:`query` does.
+        """
+        return self._engine.marginals(evidence, order=order, memory_budget=memory_budget)
+
+    def probability(
+        self, evidence: Mapping[str, Label] | None = None, *, memory_budget: int = MEMORY_BUDGET
+    ) -> float:
+        """Return P(evidence): 0.0 if it is impossible, 1.0 if there is none."""
+        return math.exp(self.log_probability(evidence, memory_budget=memory_budget))
+
+    def log_probability(
+        self, evidence: Mapping[str, Label] | None = None, *, memory_budget: int = MEMORY_BUDGET
+    ) -> float:
+        """Return the natural logarithm of P(evidence): minus infinity if it is impossible.
+
+        Does not underflow where :meth:`probability` would.
+        """
+        return self._engine.log_probability(evidence, memory_budget=memory_budget)
+
+    def plan(
+        self, targets: Names | None = None, observed: Names = (), *, order: Sequence[str] | None = None
+    ) -> QueryPlan:
+        """Return how a question would be answered: order, steps, largest table, operations; print it to read it.
+
+        Parameters
+        ----------
+        targets
+            As in :meth:`query`; None for all marginals.
+        observed
+            Names that will be observed; their values do not matter.
+        order
+            Elimination order to use instead of the best one found.
+        """
+        return self._engine.query_plan(targets, observed, order=order)
+
+    # ------------------------------------------------------------------ exporting
+
+    def to_string(self, format: str = "bif") -> str:
+        """Return the network as text in one of the file formats, see :func:`pgm.read`."""
+        from pgm import io
+
+        return io.to_string(self, format)
+
+    def write(self, path: str | PathLike[str], format: str | None = None) -> None:
+        """Write the network to a file, whole or not at all; the suffix tells the format (``.gz`` compresses)."""
+        from pgm import io
+
+        io.write(self, path, format)
+
+    def to_dot(self, **options: Any) -> str:
+        """Return the network's graph as DOT text, see :func:`pgm.io.dot.to_dot`."""
+        from pgm.io import dot
+
+        return dot.to_dot(self, **options)
+
+
+def _by_child(cpts: Iterable[CPT]) -> dict[str, CPT]:
+    tables: dict[str, CPT] = {}
+    for cpt in cpts:
+        if not isinstance(cpt, CPT):
+            raise TableError(f"a network is built of CPT objects, not {cpt!r}")
+        if cpt.child.name in tables:
+            raise TableError(f"{cpt.child.name!r} has two tables")
+        tables[cpt.child.name] = cpt
+    if not tables:
+        raise TableError("a network needs at least one table")
+    return tables
+
+
+def _check_variables(tables: Mapping[str, CPT]) -> None:
+    for name, cpt in tables.items():
+        for parent in cpt.parents:
+            own = tables.get(parent.name)
+            if own is None:
+                raise TableError(f"{parent.name!r}, a parent of {name!r}, has no table")
+            if own.child != parent:
+                states, other = listing(own.child.states), listing(parent.states)
+                raise TableError(f"{parent.name!r} has the states {states}, but as a parent of {name!r} {other}")
+
+
+def _difference(drawn: DAG, dag: DAG) -> str:
+    if set(drawn.nodes) != set(dag.nodes):
+        without, extra = sorted(set(dag.nodes) - set(drawn.nodes)), sorted(set(drawn.nodes) - set(dag.nodes))
+        if without:
+            return f"no table for {listing(without)}"
+        return f"tables for {listing(extra)}, which the graph does not have"
+    absent = [edge for edge in dag.edges if not drawn.has_edge(*edge)]
+    if absent:
+        return f"the table of {absent[0][1]!r} lacks its parent {absent[0][0]!r}"
+    extra_edges = [edge for edge in drawn.edges if not dag.has_edge(*edge)]
+    return f"the table of {extra_edges[0][1]!r} has a parent {extra_edges[0][0]!r} that the graph does not give it"
