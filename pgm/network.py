@@ -212,9 +212,7 @@ class BayesianNetwork:
         """
         return self._engine.marginals(evidence, order=order, memory_budget=memory_budget)
 
-    def probability(
-        self, evidence: Mapping[str, Label] | None = None, *, memory_budget: int = MEMORY_BUDGET
-    ) -> float:
+    def probability(self, evidence: Mapping[str, Label] | None = None, *, memory_budget: int = MEMORY_BUDGET) -> float:
         """Return P(evidence): 0.0 if it is impossible, 1.0 if there is none."""
         return math.exp(self.log_probability(evidence, memory_budget=memory_budget))
 

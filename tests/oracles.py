@@ -17,7 +17,7 @@ Assignment = dict[str, Any]
 
 def assignments(net: BayesianNetwork) -> Iterator[tuple[Assignment, float]]:
     """Yield every joint assignment with its probability."""
-    tables = [(cpt.names, {key: number for key, number in rows(cpt)}) for cpt in net.cpts]
+    tables = [(cpt.names, dict(rows(cpt))) for cpt in net.cpts]
     for labels in product(*(variable.states for variable in net.variables)):
         world = dict(zip(net.names, labels, strict=True))
         yield world, math.prod(table[tuple(map(_typed, (world[name] for name in names)))] for names, table in tables)

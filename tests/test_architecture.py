@@ -28,7 +28,13 @@ LAYERS = [
 ]
 """Lowest first. A module imports from its own package and from lower layers."""
 
-SEPARATE = {("graph", "factors"), ("factors", "graph"), ("io", "learning"), ("io", "classifiers"), ("data", "inference")}
+SEPARATE = {
+    ("graph", "factors"),
+    ("factors", "graph"),
+    ("io", "learning"),
+    ("io", "classifiers"),
+    ("data", "inference"),
+}
 """Neighbours that must not know each other."""
 
 DOORS = {
@@ -128,12 +134,16 @@ def test_importing_pgm_loads_nothing_heavy():
     code = "import sys, pgm; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     base = "import sys, numpy; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    numpy_loads = subprocess.run([sys.executable, "-c", base], capture_output=True, text=True, check=True).stdout.split()
+    numpy_loads = subprocess.run(
+        [sys.executable, "-c", base], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert not HEAVY & (set(loaded) - set(numpy_loads))
 
 
 def test_reading_a_file_loads_no_learning():
-    code = "import sys, pgm; pgm.networks.load('asia'); print(*[m for m in sys.modules if m.startswith('pgm.learning')])"
+    code = (
+        "import sys, pgm; pgm.networks.load('asia'); print(*[m for m in sys.modules if m.startswith('pgm.learning')])"
+    )
     assert not subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
 

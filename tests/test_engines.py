@@ -122,12 +122,14 @@ def test_asia_to_the_last_digit():
 def test_sprinkler_as_in_the_libdai_example():
     no_yes = [0, 1]
     cloudy, sprinkler, rain, wet = (Variable(name, no_yes) for name in ("C", "S", "R", "W"))
-    net = BayesianNetwork([
-        CPT(cloudy, [0.5, 0.5]),
-        CPT(sprinkler, [[0.5, 0.5], [0.9, 0.1]], [cloudy]),
-        CPT(rain, [[0.8, 0.2], [0.2, 0.8]], [cloudy]),
-        CPT(wet, [[[1.0, 0.0], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]], [sprinkler, rain]),
-    ])
+    net = BayesianNetwork(
+        [
+            CPT(cloudy, [0.5, 0.5]),
+            CPT(sprinkler, [[0.5, 0.5], [0.9, 0.1]], [cloudy]),
+            CPT(rain, [[0.8, 0.2], [0.2, 0.8]], [cloudy]),
+            CPT(wet, [[[1.0, 0.0], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]], [sprinkler, rain]),
+        ]
+    )
     assert net.probability({"W": 1}) == pytest.approx(0.6471)
     assert net.query("S", {"W": 1})[1] == pytest.approx(0.4298, abs=5e-5)
     assert net.query("R", {"W": 1})[1] == pytest.approx(0.7079, abs=5e-5)

@@ -127,9 +127,7 @@ class CPT(Factor):
     # ------------------------------------------------------------------ builders
 
     @classmethod
-    def from_function(
-        cls, child: Variable, parents: Iterable[Variable], function: Callable[..., Row]
-    ) -> CPT:
+    def from_function(cls, child: Variable, parents: Iterable[Variable], function: Callable[..., Row]) -> CPT:
         """Return the CPT whose row for each joint state of the parents is ``function(*parent labels)``.
 
         >>> dice, sum6 = Variable("dice", range(1, 7)), Variable("high", [False, True])
@@ -138,12 +136,12 @@ class CPT(Factor):
         """
         above = tuple(parents)
         check_size([variable.cardinality for variable in (*above, child)], _title(child, above))
-        return cls(child, {labels: function(*labels) for labels in _joint_labels(above)} if above else function(), above)
+        return cls(
+            child, {labels: function(*labels) for labels in _joint_labels(above)} if above else function(), above
+        )
 
     @classmethod
-    def deterministic(
-        cls, child: Variable, parents: Iterable[Variable], function: Callable[..., Label]
-    ) -> CPT:
+    def deterministic(cls, child: Variable, parents: Iterable[Variable], function: Callable[..., Label]) -> CPT:
         """Return the CPT in which the child is a function of its parents: ``function(*parent labels)`` is its label.
 
         >>> a, b = Variable("a", [0, 1]), Variable("b", [0, 1])
@@ -310,7 +308,9 @@ def _row(child: Variable, labels: tuple[Label, ...], row: Any) -> FloatArray:
                 raise TableError(f"{where} must have {child.cardinality} numbers, not {row!r}")
             numbers = given
     except (TypeError, ValueError) as error:
-        raise error if isinstance(error, TableError) else TableError(f"{where} is not made of numbers: {row!r}") from None
+        raise (
+            error if isinstance(error, TableError) else TableError(f"{where} is not made of numbers: {row!r}")
+        ) from None
     if np.isnan(numbers).any():
         raise TableError(f"{where} contains NaN")
     return numbers
@@ -326,8 +326,13 @@ def _checked(child: Variable, parents: Sequence[Variable], table: FloatArray) ->
         position = tuple(int(code) for code in np.argwhere(bad)[0])
         labels = ", ".join(f"{v.name}={v.states[code]!r}" for v, code in zip(parents, position, strict=True))
         row = table[position]
-        fault = "contains NaN" if np.isnan(row).any() else "has a negative number" if (row < 0).any() else (
-            f"sums to {math.fsum(row):.10g}, not 1")
+        fault = (
+            "contains NaN"
+            if np.isnan(row).any()
+            else "has a negative number"
+            if (row < 0).any()
+            else (f"sums to {math.fsum(row):.10g}, not 1")
+        )
         where = f"the row {labels} of P({child.name} | ...)" if parents else f"P({child.name})"
         raise TableError(f"{where} {fault}: {listing(row.tolist(), limit=6)}")
     if (error > EXACT).any():

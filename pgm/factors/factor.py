@@ -184,7 +184,9 @@ class Factor:
         """
         if isinstance(key, Mapping):
             position = self._position(key)
-        elif len(self.variables) == 1 and not (isinstance(key, tuple) and len(key) == 1 and key not in self.variables[0]):
+        elif len(self.variables) == 1 and not (
+            isinstance(key, tuple) and len(key) == 1 and key not in self.variables[0]
+        ):
             position = (self.variables[0].code(key),)
         else:
             labels = key if isinstance(key, tuple) else (key,)

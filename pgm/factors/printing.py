@@ -43,8 +43,10 @@ def format_table(variables: Sequence[Variable], values: NDArray[np.float64], col
     else:
         heads, body = [column], values.reshape(-1, 1)
         body_rows = [[format_number(row[0])] for row in _ends(body)]
-    labels = [[str(v.states[code]) for v, code in zip(variables, position, strict=True)] for position in
-              _positions(variables, len(body))]
+    labels = [
+        [str(v.states[code]) for v, code in zip(variables, position, strict=True)]
+        for position in _positions(variables, len(body))
+    ]
     left = _columns([[v.name for v in variables], *labels], str.ljust)
     right = _columns([heads, *body_rows], str.rjust)
     lines = [f"{a} | {b}" if variables else b for a, b in zip(left, right, strict=True)]

@@ -78,6 +78,8 @@ class Variable:
 
     name: str
     states: tuple[Label, ...]
+    _codes: dict[tuple[bool, Label], int]
+    _hash: int
 
     def __init__(self, name: str, states: Iterable[Label]) -> None:
         if not isinstance(name, str) or not name:

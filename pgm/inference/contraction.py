@@ -2,12 +2,12 @@
 
 The forward pass multiplies and sums as the plan says. It is a multilinear function of the tables, so it can be
 differentiated step by step in reverse (Darwiche 2003, "A differential approach to inference in Bayesian networks"):
-if a step made C = sum A * B, then the derivative of the result by A is the derivative by C, times B, summed over what A does
-not contain. A node times its derivative, over the result, is the joint posterior of the node's variables, so one
-forward and one backward pass give every marginal and every family at once.
+if a step made C = sum A * B, then the derivative of the result by A is the derivative by C, times B, summed over what
+A does not contain. A node times its derivative, over the result, is the joint posterior of the node's variables, so
+one forward and one backward pass give every marginal and every family at once.
 
-A :class:`Program` is a plan turned into a list of array operations, each with its kernel chosen beforehand; running it is a
-loop without decisions. Programs are immutable and share nothing between runs, so any number of threads may run one.
+A :class:`Program` is a plan turned into a list of array operations, each with its kernel chosen beforehand; running it
+is a loop without decisions. Programs are immutable and share nothing between runs, so any number of threads may run one.
 
 Underflow. The passes run unscaled first. Only if the result is so small that digits may have been lost are they run
 again with every table divided by its maximum and the logarithms carried alongside, at last in extended precision. Only
@@ -30,7 +30,7 @@ from pgm.factors.factor import FloatArray
 from pgm.inference.planning import FUSED_CELLS, Plan
 
 try:  # the C function behind numpy.einsum, without a microsecond of argument handling
-    from numpy._core.einsumfunc import c_einsum as _einsum
+    from numpy._core.einsumfunc import c_einsum as _einsum  # type: ignore[attr-defined]
 except ImportError:  # pragma: no cover
     _einsum = np.einsum
 
@@ -100,9 +100,7 @@ def contract_pair(left: Axes, right: Axes, out: Axes, cells: Callable[[Iterable[
     return partial(_einsum, subscripts((left, right), out))
 
 
-def _sum_first(
-    left: Axes, right: Axes, out: Axes, alone: set[int], cells: Callable[[Iterable[int]], int]
-) -> Kernel:
+def _sum_first(left: Axes, right: Axes, out: Axes, alone: set[int], cells: Callable[[Iterable[int]], int]) -> Kernel:
     short_left = tuple(axis for axis in left if axis not in alone)
     short_right = tuple(axis for axis in right if axis not in alone)
     reduce_left = partial(_einsum, subscripts((left,), short_left))
@@ -127,16 +125,16 @@ def _matrix_product(
     to_right = tuple(right.index(a) for a in (*batch, *inner, *columns))
     made = (*batch, *rows, *columns)
     to_out = tuple(made.index(a) for a in out)
-    shape_left = (cells(batch), cells(rows), cells(inner))
-    shape_right = (cells(batch), cells(inner), cells(columns))
-    if not batch:
-        shape_left, shape_right = shape_left[1:], shape_right[1:]
+    many = (cells(batch),) if batch else ()
+    shape_left = (*many, cells(rows), cells(inner))
+    shape_right = (*many, cells(inner), cells(columns))
     shape_out = tuple(cells((a,)) for a in made)
 
     def kernel(x: FloatArray, y: FloatArray) -> FloatArray:
         x = x.transpose(to_left).reshape(shape_left)
         y = y.transpose(to_right).reshape(shape_right)
-        return np.matmul(x, y).reshape(shape_out).transpose(to_out)
+        product: FloatArray = np.matmul(x, y)
+        return product.reshape(shape_out).transpose(to_out)
 
     return kernel
 

@@ -1,8 +1,9 @@
 """Exact inference on one network: posteriors, all marginals, the probability of evidence.
 
 Each answer is a contraction of the conditional probability tables (Koller and Friedman 2009, chapter 9): slice what
-is observed out of the tables, leave out what cannot matter, and let :mod:`pgm.inference.contraction` run the plan. Plans depend on
-which variables are observed and asked for, not on their values, so they are kept for the next question of the kind.
+is observed out of the tables, leave out what cannot matter, and let :mod:`pgm.inference.contraction` run the plan.
+Plans depend on which variables are observed and asked for, not on their values, so they are kept for the next question
+of the kind.
 """
 
 from __future__ import annotations

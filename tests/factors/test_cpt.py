@@ -54,8 +54,14 @@ def test_wrong_tables_name_the_child_and_the_row(values, parents, message):
 
 
 def test_rows_by_label_land_where_their_labels_say():
-    rows = {("a1", "b2"): {"c0": 1.0}, ("a0", "b1"): [0.1, 0.9], ("a0", "b0"): (0.5, 0.5),
-            ("a1", "b1"): {"c1": 0.7, "c0": 0.3}, ("a0", "b2"): np.array([0.6, 0.4]), ("a1", "b0"): [0.2, 0.8]}  # fmt: skip
+    rows = {
+        ("a1", "b2"): {"c0": 1.0},
+        ("a0", "b1"): [0.1, 0.9],
+        ("a0", "b0"): (0.5, 0.5),
+        ("a1", "b1"): {"c1": 0.7, "c0": 0.3},
+        ("a0", "b2"): np.array([0.6, 0.4]),
+        ("a1", "b0"): [0.2, 0.8],
+    }
     assert np.array_equal(CPT(C, rows, [A, B]).values, np.array(GOOD, dtype=float))
     assert CPT(C, {"c1": 0.25, "c0": 0.75}).values.tolist() == [0.75, 0.25]
     pairs = Variable("P", [("x", 1), ("y", 2)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -90,12 +91,14 @@ def leak_network(dry: float = 0.0) -> BayesianNetwork:
     """Wet follows from Leak or Burst; the bill depends on Wet and Burst only (pgmpy issue 1595)."""
     leak, burst, wet = (Variable(name, ["no", "yes"]) for name in ("Leak", "Burst", "Wet"))
     bill = Variable("Bill", ["low", "high"])
-    return BayesianNetwork([
-        CPT(leak, [0.9, 0.1]),
-        CPT(burst, [0.8, 0.2]),
-        CPT(wet, [[[1.0, dry], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], [leak, burst]),
-        CPT(bill, [[[0.7, 0.3], [0.5, 0.5]], [[0.2, 0.8], [0.1, 0.9]]], [wet, burst]),
-    ])
+    return BayesianNetwork(
+        [
+            CPT(leak, [0.9, 0.1]),
+            CPT(burst, [0.8, 0.2]),
+            CPT(wet, [[[1.0, dry], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], [leak, burst]),
+            CPT(bill, [[[0.7, 0.3], [0.5, 0.5]], [[0.2, 0.8], [0.1, 0.9]]], [wet, burst]),
+        ]
+    )
 
 
 def test_contradiction_that_pruning_would_hide_is_reported():
@@ -120,7 +123,7 @@ def test_evidence_of_probability_1e_200_is_ordinary_evidence():
 def chain(n: int) -> BayesianNetwork:
     variables = [Variable(f"X{i}", [0, 1]) for i in range(1, n + 1)]
     tables = [CPT(variables[0], [0.7, 0.3])]
-    tables += [CPT(b, [[0.9995, 0.0005], [0.0005, 0.9995]], [a]) for a, b in zip(variables, variables[1:], strict=False)]
+    tables += [CPT(b, [[0.9995, 0.0005], [0.0005, 0.9995]], [a]) for a, b in pairwise(variables)]
     return BayesianNetwork(tables)
 
 
@@ -150,11 +153,13 @@ def test_underflow_in_the_middle_of_a_query():
 def test_a_joint_that_vanishes_although_every_table_is_scaled():
     """The only possible joint state takes the small entry of each table: 1e-200 * 1e-200."""
     a, b, e = Variable("A", [0, 1]), Variable("B", [0, 1]), Variable("E", [0, 1])
-    net = BayesianNetwork([
-        CPT(a, [1.0, 1e-200]),
-        CPT(b, [1.0, 1e-200]),
-        CPT(e, [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]], [a, b]),
-    ])
+    net = BayesianNetwork(
+        [
+            CPT(a, [1.0, 1e-200]),
+            CPT(b, [1.0, 1e-200]),
+            CPT(e, [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]], [a, b]),
+        ]
+    )
     assert net.log_probability({"E": 1}) == pytest.approx(-400 * math.log(10), rel=1e-12)
     assert net.query("A", {"E": 1}).values.tolist() == [0.0, 1.0]
     assert net.marginals({"E": 1})["B"].values.tolist() == [0.0, 1.0]
