@@ -195,7 +195,7 @@ class BayesianNetwork:
         >>> import pgm
         >>> asia = pgm.networks.load("asia")
         >>> round(asia.query("lung", {"xray": "yes", "smoke": "yes"})["yes"], 6)
-        0.645974
+        0.645991
         """
         return self._engine.posterior(targets, evidence, order=order, memory_budget=memory_budget)
 

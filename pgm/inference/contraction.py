@@ -7,7 +7,7 @@ A does not contain. A node times its derivative, over the result, is the joint p
 one forward and one backward pass give every marginal and every family at once.
 
 A :class:`Program` is a plan turned into a list of array operations, each with its kernel chosen beforehand; running it
-is a loop without decisions. Programs are immutable and share nothing between runs, so any number of threads may run one.
+is a loop without decisions. Programs are immutable and share nothing between runs, so many threads may run one at once.
 
 Underflow. The passes run unscaled first. Only if the result is so small that digits may have been lost are they run
 again with every table divided by its maximum and the logarithms carried alongside, at last in extended precision. Only
