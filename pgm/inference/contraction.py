@@ -17,41 +17,25 @@ what is zero then is impossible.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.errors import TooLargeError
 from pgm.factors.factor import FloatArray
+from pgm.inference.kernels import Axes, Kernel, Semiring, SumProduct, is_einsum
 from pgm.inference.planning import FUSED_CELLS, Plan
 
-try:  # the C function behind numpy.einsum, without a microsecond of argument handling
-    from numpy._core.einsumfunc import c_einsum as _einsum  # type: ignore[attr-defined]
-except ImportError:  # pragma: no cover
-    _einsum = np.einsum
-
-__all__ = ["Program", "Result", "contract_pair", "marginal_program", "sum_program"]
+__all__ = ["Program", "Result", "marginal_program", "sum_program"]
 
 TINY = 1e-140
 """Results below this are computed again with scaling."""
 
-WIDER = (np.float64, np.longdouble)
-"""Numbers of the scaled passes: the wider ones are for products that vanish although each table is scaled."""
-
 LARGE_CELLS = 4096
-"""Joint scopes beyond this many cells are worth a choice of kernel and an early release of tables."""
-
-MATRIX_WORK = 64
-"""Multiplications for each member of a batch from which on a matrix product beats einsum (measured)."""
-
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-Kernel: TypeAlias = Callable[..., Any]
-Axes: TypeAlias = tuple[int, ...]
+"""Tables of more cells than this are released as soon as nothing needs them any more."""
 
 
 class Result(NamedTuple):
@@ -59,84 +43,6 @@ class Result(NamedTuple):
 
     table: Any
     log_scale: float
-
-
-# ---------------------------------------------------------------------- kernels
-
-
-def subscripts(operands: Sequence[Axes], out: Axes) -> str:
-    """Return the einsum notation for a product of tables summed to some axes.
-
-    >>> subscripts([(7, 3), (3, 9)], (7, 9))
-    'ab,bc->ac'
-    """
-    joint = dict.fromkeys(axis for axes in operands for axis in axes)
-    if len(joint) > len(LETTERS):
-        raise TooLargeError(f"one step would join tables over {len(joint)} variables; at most {len(LETTERS)} can be")
-    letters = dict(zip(joint, LETTERS, strict=False))
-    inputs = ",".join("".join(letters[axis] for axis in axes) for axes in operands)
-    return f"{inputs}->{''.join(letters[axis] for axis in out)}"
-
-
-def contract_pair(left: Axes, right: Axes, out: Axes, cells: Callable[[Iterable[int]], int]) -> Kernel:
-    """Return the kernel that multiplies two tables and sums to the axes ``out``.
-
-    Notes
-    -----
-    Axes are of five kinds: in both and kept (*batch*), in both and summed (*inner*), kept of the left (*rows*) or of
-    the right (*columns*) only, and summed of one only (*alone*). What is alone is summed first. With enough work for
-    each member of the batch a matrix product is fastest; else einsum is.
-    """
-    lone_left = [axis for axis in left if axis not in right and axis not in out]
-    lone_right = [axis for axis in right if axis not in left and axis not in out]
-    if lone_left or lone_right:
-        return _sum_first(left, right, out, {*lone_left, *lone_right}, cells)
-    batch = tuple(axis for axis in out if axis in left and axis in right)
-    inner = tuple(axis for axis in left if axis in right and axis not in out)
-    rows = tuple(axis for axis in out if axis not in right)
-    columns = tuple(axis for axis in out if axis not in left)
-    if cells(inner) > 1 and cells(rows) * cells(columns) * cells(inner) >= MATRIX_WORK and rows and columns:
-        return _matrix_product(left, right, out, (batch, rows, columns, inner), cells)
-    return partial(_einsum, subscripts((left, right), out))
-
-
-def _sum_first(left: Axes, right: Axes, out: Axes, alone: set[int], cells: Callable[[Iterable[int]], int]) -> Kernel:
-    short_left = tuple(axis for axis in left if axis not in alone)
-    short_right = tuple(axis for axis in right if axis not in alone)
-    reduce_left = partial(_einsum, subscripts((left,), short_left))
-    reduce_right = partial(_einsum, subscripts((right,), short_right))
-    product = contract_pair(short_left, short_right, out, cells)
-
-    def kernel(x: FloatArray, y: FloatArray) -> FloatArray:
-        if short_left != left:
-            x = reduce_left(x)
-        if short_right != right:
-            y = reduce_right(y)
-        return product(x, y)  # type: ignore[no-any-return]
-
-    return kernel
-
-
-def _matrix_product(
-    left: Axes, right: Axes, out: Axes, kinds: tuple[Axes, Axes, Axes, Axes], cells: Callable[[Iterable[int]], int]
-) -> Kernel:
-    batch, rows, columns, inner = kinds
-    to_left = tuple(left.index(a) for a in (*batch, *rows, *inner))
-    to_right = tuple(right.index(a) for a in (*batch, *inner, *columns))
-    made = (*batch, *rows, *columns)
-    to_out = tuple(made.index(a) for a in out)
-    many = (cells(batch),) if batch else ()
-    shape_left = (*many, cells(rows), cells(inner))
-    shape_right = (*many, cells(inner), cells(columns))
-    shape_out = tuple(cells((a,)) for a in made)
-
-    def kernel(x: FloatArray, y: FloatArray) -> FloatArray:
-        x = x.transpose(to_left).reshape(shape_left)
-        y = y.transpose(to_right).reshape(shape_right)
-        product: FloatArray = np.matmul(x, y)
-        return product.reshape(shape_out).transpose(to_out)
-
-    return kernel
 
 
 @lru_cache(maxsize=4096)
@@ -222,8 +128,8 @@ class Program:
             table = table * slots[root]
         if np.max(table) >= TINY:
             return Result(table, 0.0)
-        for kind in WIDER:
-            slots, log_scale = self._scaled_forward(tables, kind)
+        for scaled in self._wider(tables):
+            slots, log_scale = self._scaled_forward(scaled)
             table = np.ones(())
             for root in self._roots:
                 table, log_scale = _rescale(table * slots[root], log_scale)
@@ -247,24 +153,35 @@ class Program:
         _run(self._backward, slots)
         return Result(self._output(slots), math.log(value))
 
-    def _scaled_forward(self, tables: Sequence[FloatArray], kind: Any) -> tuple[list[Any], float]:
+    def _wider(self, tables: Sequence[FloatArray]) -> Iterator[Sequence[Any]]:
+        """Yield the tables for another attempt: as they are, then in extended precision if the answer is not zero."""
+        yield tables
+        support, _ = self._scaled_forward([(table > 0).astype(np.float64) for table in tables])
+        if all(np.any(support[root]) for root in self._roots):
+            yield [table.astype(np.longdouble) for table in tables]
+
+    def _scaled_forward(self, tables: Sequence[Any]) -> tuple[list[Any], float]:
         slots: list[Any] = [None] * self._n_slots
         log_scale = 0.0
         for slot, table in enumerate(tables):
-            slots[slot], log_scale = _rescale(table.astype(kind), log_scale)
-        for kernel, out, fetch, _ in self._forward:
+            slots[slot], log_scale = _rescale(table, log_scale)
+        for kernel, out, fetch, dead in self._forward:
             slots[out], log_scale = _rescale(kernel(*fetch(slots)), log_scale)
+            for slot in dead:
+                slots[slot] = None
         return slots, log_scale
 
     def _scaled_marginals(self, tables: Sequence[FloatArray]) -> Result:
-        for kind in WIDER:
-            slots, log_scale = self._scaled_forward(tables, kind)
+        for scaled in self._wider(tables):
+            slots, log_scale = self._scaled_forward(scaled)
             if not all(slots[root] > 0 for root in self._roots):
                 continue
             log_scale += sum(float(np.log(slots[root])) for root in self._roots)
             self._seed(slots)
-            for kernel, out, fetch, _ in self._backward:
+            for kernel, out, fetch, dead in self._backward:
                 slots[out], _ = _rescale(kernel(*fetch(slots)), 0.0)
+                for slot in dead:
+                    slots[slot] = None
             output = self._output(slots)
             totals = [output[start:stop].sum() for start, stop in self.places.values()]
             if all(total > 0 for total in totals):
@@ -306,9 +223,12 @@ def _rescale(table: Any, log_scale: float) -> tuple[Any, float]:
     return table, log_scale
 
 
-def sum_program(plan: Plan) -> Program:
-    """Return the program that sums over all variables that the plan does not keep."""
-    compiler = _Compiler(plan)
+def sum_program(plan: Plan, semiring: Semiring = SumProduct) -> Program:
+    """Return the program that sums over all variables that the plan does not keep.
+
+    With another semiring "sum" means its addition, the maximum for instance.
+    """
+    compiler = _Compiler(plan, semiring)
     compiler.forward()
     roots = compiler.real(plan.roots)
     return Program(compiler, [compiler.final(roots)] if plan.kept else roots)
@@ -323,7 +243,7 @@ def marginal_program(plan: Plan, wanted: Sequence[int]) -> Program:
     wanted of it are read off by one matrix product. Where it is large, a variable is read from the smallest node whose
     derivative is computed anyway.
     """
-    compiler = _Compiler(plan)
+    compiler = _Compiler(plan, SumProduct)
     compiler.forward()
     roots = compiler.real(plan.roots)
     return Program(compiler, roots, _Backward(compiler, frozenset(wanted)))
@@ -332,8 +252,9 @@ def marginal_program(plan: Plan, wanted: Sequence[int]) -> Program:
 class _Compiler:
     """Turns a plan into operations. Slots are numbered as the plan's nodes, then as they are needed."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, semiring: Semiring) -> None:
         self.plan = plan
+        self.semiring = semiring
         self.n_slots = len(plan.scopes)
         self.operations: list[tuple[Kernel, int, tuple[int, ...]]] = []
         self.axes: dict[int, Axes] = dict(enumerate(plan.axes))
@@ -350,13 +271,8 @@ class _Compiler:
         if len(slots) == 1 and operands[0] == out:
             return slots[0]
         made = self.new_slot(out)
-        self.operations.append((self._kernel(operands, out), made, tuple(slots)))
+        self.operations.append((self.semiring.kernel(operands, out, self.plan.cells), made, tuple(slots)))
         return made
-
-    def _kernel(self, operands: tuple[Axes, ...], out: Axes) -> Kernel:
-        if len(operands) == 2 and self.plan.cells({*operands[0], *operands[1]}) > LARGE_CELLS:
-            return contract_pair(operands[0], operands[1], out, self.plan.cells)
-        return partial(_einsum, subscripts(operands, out))
 
     def real(self, nodes: Sequence[int]) -> list[int]:
         """Return the slots of the nodes that are not units."""
@@ -388,8 +304,8 @@ class _Compiler:
         done: list[Operation] = []
         for position, (kernel, out, slots) in enumerate(self.operations):
             live += size[out]
-            # a matrix product may copy its operands, and the result, into another order of axes
-            copies = 0 if isinstance(kernel, partial) else size[out] + sum(size[slot] for slot in slots)
+            # kernels other than einsum may copy their operands, and the result, into another order of axes
+            copies = 0 if is_einsum(kernel) else size[out] + sum(size[slot] for slot in slots)
             peak = max(peak, live + copies)
             dead = tuple({s for s in slots if last[s] == position and s not in keep and s >= self.plan.n_tables})
             released = sum(size[slot] for slot in dead)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgm.inference import contraction
-from pgm.inference.contraction import contract_pair, marginal_program, subscripts, sum_program
+from pgm.inference import kernels
+from pgm.inference.contraction import marginal_program, sum_program
+from pgm.inference.kernels import contract_pair, subscripts
 from pgm.inference.planning import make_plan
 
 
@@ -74,13 +75,13 @@ def test_scaling_takes_over_where_numbers_underflow(problem, exponent):
     assert scaled.log_scale == pytest.approx(plain.log_scale + shift, rel=1e-9)
 
 
-def kinds(draw_from: dict[str, int]):
+def scope_kinds(draw_from: dict[str, int]):
     return st.fixed_dictionaries({kind: st.integers(0, most) for kind, most in draw_from.items()})
 
 
 @settings(max_examples=150, deadline=None)
 @given(
-    kinds({"batch": 2, "inner": 2, "rows": 2, "columns": 2, "alone": 1}), st.randoms(use_true_random=False),
+    scope_kinds({"batch": 2, "inner": 2, "rows": 2, "columns": 2, "alone": 1}), st.randoms(use_true_random=False),
     st.sampled_from([1, 10**9]),
 )  # fmt: skip
 def test_both_kernels_of_a_pair_agree_with_einsum(counts, random, threshold):
@@ -97,12 +98,12 @@ def test_both_kernels_of_a_pair_agree_with_einsum(counts, random, threshold):
     cardinalities = [2 + axis % 3 for axis in range(axes)]
     rng = np.random.default_rng(0)
     x, y = (rng.random([cardinalities[a] for a in scope]) for scope in (left, right))
-    before = contraction.MATRIX_WORK
-    contraction.MATRIX_WORK = threshold
+    before = kernels.MATRIX_WORK
+    kernels.MATRIX_WORK = threshold
     try:
         kernel = contract_pair(tuple(left), tuple(right), tuple(out), lambda s: math.prod(cardinalities[a] for a in s))
     finally:
-        contraction.MATRIX_WORK = before
+        kernels.MATRIX_WORK = before
     expected = np.einsum(subscripts((tuple(left), tuple(right)), tuple(out)), x, y)
     assert np.asarray(kernel(x, y)) == pytest.approx(expected)
 

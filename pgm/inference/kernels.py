@@ -1,0 +1,189 @@
+"""Kernels: the array operations that a step of a plan comes down to.
+
+A step multiplies tables and removes variables by the addition of a *semiring*: by sums for probabilities, by maxima for
+most probable explanations. A semiring here is a function that chooses a kernel from scopes and cardinalities alone, so
+the choice is made once, when a plan is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import product as joint_states
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from pgm.errors import TooLargeError
+from pgm.factors.factor import FloatArray
+
+try:  # the C function behind numpy.einsum, without a microsecond of argument handling
+    from numpy._core.einsumfunc import c_einsum as _einsum  # type: ignore[attr-defined]
+except ImportError:  # pragma: no cover
+    _einsum = np.einsum
+
+__all__ = ["MaxProduct", "Semiring", "SumProduct", "contract_pair", "is_einsum", "subscripts"]
+
+Kernel: TypeAlias = Callable[..., Any]
+Axes: TypeAlias = tuple[int, ...]
+Cells: TypeAlias = Callable[[Iterable[int]], int]
+
+SMALL_CELLS = 4096
+"""Up to this many cells of the joint scope one call is best, whatever it costs for each cell."""
+
+MATRIX_WORK = 64
+"""Multiplications for each member of a batch from which on a matrix product beats einsum (measured)."""
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Semiring(NamedTuple):
+    """What "multiply and sum out" means."""
+
+    name: str
+    kernel: Callable[[tuple[Axes, ...], Axes, Cells], Kernel]
+    """Called with the axes of the operands, the axes of the result, and a function that tells sizes."""
+
+
+def is_einsum(kernel: Kernel) -> bool:
+    """Return whether a kernel is a single einsum, which needs no memory but its result."""
+    return isinstance(kernel, partial)
+
+
+def subscripts(operands: Sequence[Axes], out: Axes) -> str:
+    """Return the einsum notation for a product of tables summed to some axes.
+
+    >>> subscripts([(7, 3), (3, 9)], (7, 9))
+    'ab,bc->ac'
+    """
+    joint = dict.fromkeys(axis for axes in operands for axis in axes)
+    if len(joint) > len(LETTERS):
+        raise TooLargeError(f"one step would join tables over {len(joint)} variables; at most {len(LETTERS)} can be")
+    letters = dict(zip(joint, LETTERS, strict=False))
+    inputs = ",".join("".join(letters[axis] for axis in axes) for axes in operands)
+    return f"{inputs}->{''.join(letters[axis] for axis in out)}"
+
+
+def contract_pair(left: Axes, right: Axes, out: Axes, cells: Cells) -> Kernel:
+    """Return the kernel that multiplies two tables and sums to the axes ``out``.
+
+    Notes
+    -----
+    Axes are of five kinds: in both and kept (*batch*), in both and summed (*inner*), kept of the left (*rows*) or of
+    the right (*columns*) only, and summed of one only (*alone*). What is alone is summed first. With enough work for
+    each member of the batch a matrix product is fastest; else einsum is.
+    """
+    lone_left = [axis for axis in left if axis not in right and axis not in out]
+    lone_right = [axis for axis in right if axis not in left and axis not in out]
+    if lone_left or lone_right:
+        return _sum_first(left, right, out, {*lone_left, *lone_right}, cells)
+    batch = tuple(axis for axis in out if axis in left and axis in right)
+    inner = tuple(axis for axis in left if axis in right and axis not in out)
+    rows = tuple(axis for axis in out if axis not in right)
+    columns = tuple(axis for axis in out if axis not in left)
+    if cells(inner) > 1 and cells(rows) * cells(columns) * cells(inner) >= MATRIX_WORK and rows and columns:
+        return _matrix_product(left, right, out, (batch, rows, columns, inner), cells)
+    return partial(_einsum, subscripts((left, right), out))
+
+
+def _sum_first(left: Axes, right: Axes, out: Axes, alone: set[int], cells: Cells) -> Kernel:
+    short_left = tuple(axis for axis in left if axis not in alone)
+    short_right = tuple(axis for axis in right if axis not in alone)
+    reduce_left = partial(_einsum, subscripts((left,), short_left))
+    reduce_right = partial(_einsum, subscripts((right,), short_right))
+    product = contract_pair(short_left, short_right, out, cells)
+
+    def kernel(x: FloatArray, y: FloatArray) -> FloatArray:
+        if short_left != left:
+            x = reduce_left(x)
+        if short_right != right:
+            y = reduce_right(y)
+        return product(x, y)  # type: ignore[no-any-return]
+
+    return kernel
+
+
+def _matrix_product(left: Axes, right: Axes, out: Axes, kinds: tuple[Axes, Axes, Axes, Axes], cells: Cells) -> Kernel:
+    batch, rows, columns, inner = kinds
+    to_left = tuple(left.index(a) for a in (*batch, *rows, *inner))
+    to_right = tuple(right.index(a) for a in (*batch, *inner, *columns))
+    made = (*batch, *rows, *columns)
+    to_out = tuple(made.index(a) for a in out)
+    many = (cells(batch),) if batch else ()
+    shape_left = (*many, cells(rows), cells(inner))
+    shape_right = (*many, cells(inner), cells(columns))
+    shape_out = tuple(cells((a,)) for a in made)
+
+    def kernel(x: FloatArray, y: FloatArray) -> FloatArray:
+        x = x.transpose(to_left).reshape(shape_left)
+        y = y.transpose(to_right).reshape(shape_right)
+        product: FloatArray = np.matmul(x, y)
+        return product.reshape(shape_out).transpose(to_out)
+
+    return kernel
+
+
+# ---------------------------------------------------------------------- sums
+
+
+def _sum_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
+    if len(operands) == 2 and cells({*operands[0], *operands[1]}) > SMALL_CELLS:
+        return contract_pair(operands[0], operands[1], out, cells)
+    return partial(_einsum, subscripts(operands, out))
+
+
+SumProduct = Semiring("sum-product", _sum_kernel)
+"""Multiply and add: probabilities."""
+
+
+# ---------------------------------------------------------------------- maxima
+
+
+def _max_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
+    joint = dict.fromkeys(axis for axes in operands for axis in axes)
+    gone = tuple(axis for axis in joint if axis not in out)
+    if not gone:
+        return partial(_einsum, subscripts(operands, out))
+    if len(operands) == 1:
+        return _max_alone(operands[0], out)
+    if cells(joint) <= SMALL_CELLS:
+        product = partial(_einsum, subscripts(operands, (*gone, *out)))
+        first = tuple(range(len(gone)))
+        return lambda *tables: np.maximum.reduce(product(*tables), axis=first)
+    return _max_by_state(operands, out, gone, cells)
+
+
+def _max_alone(axes: Axes, out: Axes) -> Kernel:
+    gone = tuple(position for position, axis in enumerate(axes) if axis not in out)
+    left = [axis for axis in axes if axis in out]
+    order = tuple(left.index(axis) for axis in out)
+    return lambda table: np.maximum.reduce(table, axis=gone).transpose(order)
+
+
+def _max_by_state(operands: tuple[Axes, ...], out: Axes, gone: Axes, cells: Cells) -> Kernel:
+    """Return the kernel that keeps the running maximum over the joint states of what is removed.
+
+    The table over the joint scope is never built: two tables of the size of the result are enough.
+    """
+    product = partial(_einsum, subscripts([tuple(a for a in axes if a in out) for axes in operands], out))
+    states = list(joint_states(*(range(cells((axis,))) for axis in gone)))
+
+    def cut(axes: Axes, state: Sequence[int]) -> tuple[Any, ...]:
+        fixed = dict(zip(gone, state, strict=True))
+        return tuple(fixed.get(axis, slice(None)) for axis in axes)
+
+    slices = [tuple(cut(axes, state) for axes in operands) for state in states]
+
+    def kernel(*tables: FloatArray) -> FloatArray:
+        best: FloatArray = product(*(table[place] for table, place in zip(tables, slices[0], strict=True)))
+        other = np.empty_like(best)
+        for places in slices[1:]:
+            product(*(table[place] for table, place in zip(tables, places, strict=True)), out=other)
+            np.maximum(best, other, out=best)
+        return best
+
+    return kernel
+
+
+MaxProduct = Semiring("max-product", _max_kernel)
+"""Multiply and take the maximum: most probable explanations."""
