@@ -1,0 +1,407 @@
+"""`Dataset`: columns of small unsigned codes with declared states, holes and row weights.
+
+A data set comes from whatever the user has (pandas, polars, pyarrow, lists, arrays) and is coded once, at this
+border; everything behind it works on codes. It is immutable, so whoever holds one may share it and may remember
+what was counted.
+
+Two rules are worth knowing. *States*: without a declaration the states of a column are the values that occur, in the
+order False, True, then numbers, then text by code point; a pandas categorical or a polars Enum declares its
+categories, used or not. *Missing cells* (None, NaN, NA, NaT, null) are holes, never a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pgm.data import frames
+from pgm.data.columns import CodeArray, Factorised, checked_codes, checked_weights, code_column, column_of_numbers
+from pgm.data.counts import CountTable, Family, FamilyCounter
+from pgm.errors import DataError, MissingDataError, listing
+from pgm.factors.factor import Names, as_names, check_size
+from pgm.factors.variable import Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["Dataset"]
+
+
+class Dataset:
+    """A table of discrete observations: rows times variables.
+
+    Parameters
+    ----------
+    data
+        A pandas, polars or pyarrow frame, a dict of columns, a 2-D array with ``names``, or another `Dataset`.
+    states
+        Labels of some columns, in the order wanted; they may go beyond the data.
+    weights
+        One non-negative number for each row, or the name of the column that holds them.
+    names
+        Column names of a 2-D array.
+    variables
+        Variables that declare the states of the columns of their names, as an alternative to ``states``.
+    columns
+        The columns to read, in this order; the others are not looked at. Default: all of them.
+
+    Raises
+    ------
+    DataError
+        For columns of different lengths, repeated names, no columns, a value outside the declared states, a column
+        that looks continuous, or bad weights.
+    UnknownNameError
+        If ``states``, ``variables``, ``columns`` or ``weights`` name a column that does not exist.
+
+    Notes
+    -----
+    Costs one hash or look-up per cell, and one byte per cell in memory. A number column without fractions has
+    integer labels, also where a hole made it a column of floats; numbers with fractions must be cut into intervals
+    first, or have their states declared.
+
+    Examples
+    --------
+    >>> data = Dataset({"rain": ["no", "yes", None], "dose": [1, 0, 1]}, states={"rain": ["yes", "no"]})
+    >>> data
+    Dataset(3 rows, 2 variables)
+      rain: 2 states 'yes', 'no'; 1 missing
+      dose: 2 states 0, 1
+    >>> data.codes("rain"), data.missing("rain")
+    (array([1, 0, 2], dtype=uint8), array([False, False,  True]))
+    """
+
+    __slots__ = ("_codes", "_counter", "_index", "_missing", "level_offsets", "n_rows", "variables", "weights")
+
+    variables: tuple[Variable, ...]
+    n_rows: int
+    weights: NDArray[np.float64] | None
+    """Weight of each row, or None where every row counts once."""
+    level_offsets: tuple[int, ...]
+    """Where the states of each variable begin when those of all variables stand side by side; then their number."""
+    _codes: tuple[CodeArray, ...]
+    _missing: tuple[NDArray[np.bool_] | None, ...]
+    _index: dict[str, int]
+    _counter: FamilyCounter | None
+
+    def __init__(
+        self,
+        data: object,
+        *,
+        states: frames.States | None = None,
+        weights: str | ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        variables: Iterable[Variable] | None = None,
+        columns: Names | None = None,
+    ) -> None:
+        if isinstance(data, Dataset):
+            table: dict[str, Any] = dict(
+                zip(data.names, map(Factorised.of_codes, data.variables, data._codes), strict=True)
+            )
+            weights = data.weights if weights is None else weights
+        else:
+            table = frames.read_columns(data, names)
+        declared = frames.declared_variables(table, states, variables)
+        if isinstance(weights, str):
+            frames.check_known([weights], table)
+            weights = column_of_numbers(weights, table.pop(weights))
+        if columns is not None:
+            frames.check_known(as_names(columns), table)
+            table = {name: table[name] for name in as_names(columns)}
+        if not table:
+            raise DataError("a data set needs at least one column")
+        coded = [code_column(name, column, declared.get(name)) for name, column in table.items()]
+        self._fill([variable for variable, _ in coded], [codes for _, codes in coded], weights)
+
+    @classmethod
+    def from_codes(
+        cls,
+        variables: Iterable[Variable],
+        codes: NDArray[Any] | Sequence[NDArray[Any]],
+        weights: ArrayLike | None = None,
+    ) -> Dataset:
+        """Return the data set with these codes, without looking at any label.
+
+        Parameters
+        ----------
+        variables
+            The variables, with different names.
+        codes
+            An array (rows, variables), or one array of codes for each variable: positions of states in declared
+            order, the cardinality for a missing cell. They are copied unless they are read-only and small already.
+        weights
+            One non-negative number for each row.
+
+        Examples
+        --------
+        >>> x = Variable("x", ["no", "yes"])
+        >>> Dataset.from_codes([x], np.array([[1], [0], [2]])).to_dict()
+        {'x': ['yes', 'no', None]}
+        """
+        variables = list(variables)
+        names = [variable.name for variable in variables]
+        if not variables or len(set(names)) < len(names):
+            raise DataError(f"a data set needs variables with different names, not {listing(names)}")
+        columns = list(codes.T) if isinstance(codes, np.ndarray) else list(codes)
+        if len(columns) != len(variables) or len({len(column) for column in columns}) > 1:
+            shape = [len(column) for column in columns]
+            raise DataError(f"{len(variables)} variables need as many columns of codes, of one length; not {shape}")
+        dataset = cls.__new__(cls)
+        dataset._fill(variables, columns, weights)
+        return dataset
+
+    def _fill(self, variables: Sequence[Variable], columns: Sequence[NDArray[Any]], weights: ArrayLike | None) -> None:
+        """Set the attributes, once."""
+        codes = tuple(checked_codes(variable, column) for variable, column in zip(variables, columns, strict=True))
+        holes = [column == variable.cardinality for variable, column in zip(variables, codes, strict=True)]
+        for hole in holes:
+            hole.setflags(write=False)
+        set_once = super().__setattr__
+        set_once("variables", tuple(variables))
+        set_once("n_rows", len(codes[0]))
+        set_once("weights", None if weights is None else checked_weights(weights, len(codes[0])))
+        set_once("_codes", codes)
+        set_once("_missing", tuple(hole if hole.any() else None for hole in holes))
+        set_once("_index", {variable.name: position for position, variable in enumerate(variables)})
+        set_once("level_offsets", (0, *accumulate(variable.cardinality for variable in variables)))
+        set_once("_counter", None)
+
+    # ------------------------------------------------------------------ what is in it
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables, in column order."""
+        return tuple(self._index)
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable called ``name``."""
+        return self.variables[self._position(name)]
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the row weights, the N of every score; without weights the number of rows."""
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    def codes(self, name: str) -> CodeArray:
+        """Return the codes of a column, read-only: positions of states, the cardinality where the cell is missing."""
+        return self._codes[self._position(name)]
+
+    def missing(self, name: str) -> NDArray[np.bool_] | None:
+        """Return which cells of a column are missing, or None if none are."""
+        return self._missing[self._position(name)]
+
+    @property
+    def n_missing(self) -> dict[str, int]:
+        """Number of missing cells of each variable."""
+        return {
+            name: 0 if hole is None else int(np.count_nonzero(hole))
+            for name, hole in zip(self.names, self._missing, strict=True)
+        }
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether any cell is missing."""
+        return any(hole is not None for hole in self._missing)
+
+    def require_complete(self, names: Names | None = None) -> None:
+        """Raise if cells of these columns (default: of any column) are missing.
+
+        Raises
+        ------
+        MissingDataError
+            Says how many cells are missing in which columns.
+        """
+        counts = self.n_missing
+        holes = {name: counts[name] for name in self._known(names) if counts[name]}
+        if holes:
+            where = listing(f"{name} ({count} of {self.n_rows})" for name, count in holes.items())
+            raise MissingDataError(
+                f"{sum(holes.values())} cells are missing, in {where}; this method needs complete data: keep the "
+                f"complete rows with Dataset.complete_rows(), or use a method that learns from incomplete data"
+            )
+
+    # ------------------------------------------------------------------ parts
+
+    def select(self, names: Names) -> Dataset:
+        """Return the data set with these columns only, in this order."""
+        chosen = [self._index[name] for name in self._known(names)]
+        return Dataset.from_codes(
+            [self.variables[position] for position in chosen],
+            [self._codes[position] for position in chosen],
+            self.weights,
+        )
+
+    def take(self, rows: slice | ArrayLike) -> Dataset:
+        """Return the data set with these rows: a slice, row numbers, or one boolean for each row.
+
+        >>> Dataset({"x": ["a", "b", "c"]}).take([2, 0]).to_dict()
+        {'x': ['c', 'a']}
+        """
+        index = rows if isinstance(rows, slice) else np.asarray(rows)
+        if isinstance(index, np.ndarray) and index.size == 0 and index.dtype.kind == "f":  # an empty list
+            index = index.astype(np.intp)
+        weights = None if self.weights is None else self.weights[index]
+        return Dataset.from_codes(self.variables, [column[index] for column in self._codes], weights)
+
+    def head(self, n: int = 5) -> Dataset:
+        """Return the first ``n`` rows."""
+        return self.take(slice(0, n))
+
+    def complete_rows(self) -> Dataset:
+        """Return the rows in which no cell is missing.
+
+        >>> Dataset({"x": [1, None, 0], "y": ["a", "b", "a"]}).complete_rows().to_dict()
+        {'x': [1, 0], 'y': ['a', 'a']}
+        """
+        holes = [hole for hole in self._missing if hole is not None]
+        return self.take(~np.logical_or.reduce(holes)) if holes else self
+
+    def chunks(self, size: int) -> Iterator[Dataset]:
+        """Iterate over consecutive rows, at most ``size`` of them at a time."""
+        if size < 1:
+            raise DataError(f"a chunk has at least one row, not {size!r}")
+        for start in range(0, self.n_rows, size):
+            yield self.take(slice(start, start + size))
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    # ------------------------------------------------------------------ counts
+
+    def count(self, families: Iterable[Family]) -> list[CountTable]:
+        """Return the contingency table N(parents, child) of each family.
+
+        Parameters
+        ----------
+        families
+            Pairs (child, parents) of names.
+
+        Returns
+        -------
+        list of ndarray
+            Shape ``(*parent cardinalities, child cardinality)``; int64, or float64 for fractional weights.
+
+        Raises
+        ------
+        MissingDataError
+            If a variable of a family has missing cells.
+        TooLargeError
+            If a table would exceed the memory budget, before anything is counted.
+
+        Notes
+        -----
+        O(rows * variables) once to collapse equal rows, then O(distinct rows * family size + cells) for each family.
+
+        Examples
+        --------
+        >>> Dataset({"x": [0, 0, 1], "y": ["a", "b", "b"]}).count([("y", ["x"]), ("x", [])])
+        [array([[1, 1],
+               [0, 1]]), array([2, 1])]
+        """
+        scopes = [self._scope(child, parents) for child, parents in families]
+        self.require_complete(dict.fromkeys(self.names[position] for scope in scopes for position in scope))
+        for scope in scopes:
+            self._check_size(scope, levels=1)
+        return [self._counts().count(scope) for scope in scopes]
+
+    def count_extensions(self, child: str, parents: Names = ()) -> CountTable:
+        """Return N(parents, child, v) for every variable v of the data, counted in one pass.
+
+        Returns
+        -------
+        ndarray
+            Read-only, shape ``(*parent cardinalities, child cardinality, levels)``, where levels are the states of all
+            variables side by side in column order. Variable v has the levels from ``level_offsets[v]`` to
+            ``level_offsets[v + 1]``; the levels of a variable of the family itself are 0 off its own state.
+
+        Raises
+        ------
+        MissingDataError
+            If any cell of the data is missing.
+        TooLargeError
+            If the table would exceed the memory budget.
+
+        Examples
+        --------
+        >>> data = Dataset({"x": [0, 0, 1], "y": ["a", "b", "b"]})
+        >>> data.count_extensions("x"), data.level_offsets
+        (array([[2, 0, 1, 1],
+               [0, 1, 0, 1]]), (0, 2, 4))
+        """
+        scope = self._scope(child, parents)
+        self.require_complete()
+        self._check_size(scope, levels=self.level_offsets[-1])
+        return self._counts().extend(scope)
+
+    def _counts(self) -> FamilyCounter:
+        """Return the counter of this data set, made when first needed."""
+        counter = self._counter
+        if counter is None:
+            cardinalities = [variable.cardinality for variable in self.variables]
+            counter = FamilyCounter(self._codes, cardinalities, self.weights)
+            super().__setattr__("_counter", counter)
+        return counter
+
+    def _scope(self, child: str, parents: Names) -> list[int]:
+        """Return a family as column numbers, the child last."""
+        names = (*as_names(parents), child)
+        if len(set(names)) < len(names):
+            raise DataError(f"the family of {child!r} has a variable twice: {listing(names)}")
+        return [self._position(name) for name in names]
+
+    def _check_size(self, scope: Sequence[int], levels: int) -> None:
+        """Raise TooLargeError if the table of a family times ``levels`` would exceed the memory budget."""
+        child, n_parents = self.variables[scope[-1]].name, len(scope) - 1
+        extended = "" if levels == 1 else ", extended by each other variable,"
+        shape = [levels, *(self.variables[position].cardinality for position in scope)]
+        check_size(shape, f"the counts of {child!r} and its {n_parents} parents{extended}")
+
+    # ------------------------------------------------------------------ conversion (pgm.data.frames)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the labels as ``{name: list}``, None where a cell is missing; the row weights are not in it."""
+        return frames.to_dict(self.variables, self._codes)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas frame of categoricals whose categories are the states; the row weights are not in it."""
+        return frames.to_pandas(self.variables, self._codes)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a polars frame, an Enum where the states are text; the row weights are not in it."""
+        return frames.to_polars(self.variables, self._codes)
+
+    def to_arrow(self) -> pa.Table:
+        """Return a pyarrow table of ordered dictionaries of the states; the row weights are not in it."""
+        return frames.to_arrow(self.variables, self._codes)
+
+    # ------------------------------------------------------------------ an immutable value
+
+    def _position(self, name: str) -> int:
+        frames.check_known([name], self._index)
+        return self._index[name]
+
+    def _known(self, names: Names | None) -> tuple[str, ...]:
+        """Return the names, all of them columns of this data set; None stands for all columns."""
+        wanted = self.names if names is None else as_names(names)
+        frames.check_known(wanted, self._index)
+        return wanted
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        raise AttributeError("a Dataset is immutable")
+
+    def __delattr__(self, attribute: str) -> None:
+        raise AttributeError("a Dataset is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dataset.from_codes, (self.variables, self._codes, self.weights)
+
+    def __repr__(self) -> str:
+        weighted = "" if self.weights is None else f", total weight {self.total_weight:g}"
+        return f"Dataset({self.n_rows} rows, {len(self.variables)} variables{weighted})" + "".join(
+            f"\n  {line}" for line in frames.describe(self.variables, self.n_missing)
+        )

@@ -1,0 +1,201 @@
+"""Scores, against published totals and formulas written out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pgm
+from pgm.data import Dataset
+from pgm.errors import MissingDataError, TooLargeError, UnknownNameError
+from pgm.graph.dag import DAG
+from pgm.learning import BIC, get_score, local_scores, score
+from tests.data.bundled import TRUE_GRAPHS, table
+
+PUBLISHED = {
+    "learning.test": (-23832.1318, -23873.1318, -24006.7342, -28277.5930),
+    "asia": (-11033.0871, -11051.0871, -11109.7419, -15222.9373),
+    "insurance": (-260986.0434, -261970.0434, -265858.5592, -430123.8971),
+    "alarm": (-216249.4007, -216758.4007, -218769.8383, -429633.0156),
+    "hailfinder": (-980283.7725, -982939.7725, -993435.6039, -1393325.7508),
+}
+"""What R's bnlearn gives for the true graphs: log-likelihood, AIC, BIC, and BIC without edges."""
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_scores_of_the_true_graphs(name):
+    dag, data = DAG.from_string(TRUE_GRAPHS[name]), table(name)
+    found = [score(dag, data, "loglik"), score(dag, data, "aic"), score(dag, data), score(DAG(nodes=data.names), data)]
+    assert found == pytest.approx(PUBLISHED[name], abs=6e-5)
+
+
+def test_published_local_scores():
+    dag = DAG(DAG.from_string(TRUE_GRAPHS["learning.test"]).edges, nodes=list("ABCDEF"))
+    found = local_scores(dag, table("learning.test"))
+    assert list(found) == list("ABCDEF")
+    published = [-5501.568232787804, -3686.9220213269423, -3501.199096363697]
+    published += [-3544.5606521306663, -4302.522130563594, -3469.9620993254503]
+    assert list(found.values()) == pytest.approx(published, abs=1e-9)
+
+
+OPTIMA = {
+    "alarm": (
+        -218632.31567964845,
+        "[ACO2|VALV:CCHL][VALV|INT:VLNG][CCHL|TPR:SAO2][ANES][APL][BP|TPR:CO][TPR|APL][CO|HR:STKV][SAO2|SHNT:PVS]"
+        "[HR|CCHL][STKV|LVF:HYP][CVP|LVV][LVV|LVF:HYP][DISC][ECO2|VLNG:ACO2][VLNG|INT:VTUB][ERCA][ERLO][FIO2][HIST|LVF]"
+        "[LVF][HRBP|ERLO:HR][HREK|ERCA:HR][HRSA|ERCA:HR][HYP|APL][INT][KINK|VLNG:VTUB][VTUB|DISC:VMCH][MINV|INT:VLNG]"
+        "[MVS][PAP][PCWP|LVV][PMB|PAP][PRSS|INT:VTUB:KINK][PVS|VALV:FIO2][SHNT|INT:PMB][VMCH|MVS]",
+    ),
+    "insurance": (
+        -264708.85975077713,
+        "[Accident|DrivQuality:Antilock][DrivQuality|RiskAversion:DrivingSkill][Antilock|VehicleYear:MakeModel]"
+        "[Age|RiskAversion:SocioEcon][RiskAversion][SocioEcon|RiskAversion][Airbag|VehicleYear:MakeModel]"
+        "[VehicleYear|SocioEcon][MakeModel|SocioEcon][AntiTheft|RiskAversion:SocioEcon]"
+        "[CarValue|VehicleYear:MakeModel:Mileage][Mileage|DrivQuality:Accident][Cushioning|RuggedAuto:Airbag]"
+        "[RuggedAuto|VehicleYear:MakeModel][DrivHist|RiskAversion:DrivingSkill][DrivingSkill|SeniorTrain:Age]"
+        "[SeniorTrain|RiskAversion:Age][GoodStudent|Age:SocioEcon][HomeBase|RiskAversion:SocioEcon][ILiCost|Accident]"
+        "[MedCost|Cushioning:Accident][OtherCar|SocioEcon][OtherCarCost|Accident:RuggedAuto]"
+        "[PropCost|OtherCarCost:ThisCarCost][ThisCarCost|ThisCarDam:CarValue][Theft|ThisCarCost:ThisCarDam]"
+        "[ThisCarDam|Accident:RuggedAuto]",
+    ),
+}
+"""Optimal graphs with at most three parents that GOBNILP proved, and their BIC."""
+
+
+@pytest.mark.parametrize("name", OPTIMA)
+def test_published_scores_of_the_optimal_graphs(name):
+    optimum, text = OPTIMA[name]
+    assert score(DAG.from_string(text), table(name), "bic") == pytest.approx(optimum, abs=1e-8)
+
+
+def from_counts(columns, counts):
+    *columns_of_values, weights = zip(*counts, strict=True)
+    return Dataset(dict(zip(columns, columns_of_values, strict=True)), weights=weights)
+
+
+TWO_BY_TWO = from_counts("AB", [(0, 0, 5), (0, 1, 1), (1, 0, 2), (1, 1, 6)])
+
+
+@pytest.mark.parametrize(
+    ("edges", "loglik", "bic", "aic"),
+    [
+        ([("A", "B")], -16.762761875954897, -20.721347870377784, -19.762761875954897),
+        ([("B", "A")], -16.762761875954897, -20.721347870377784, -19.762761875954897),
+        ([], -19.26477399364584, -21.903831323261098, -21.26477399364584),
+    ],
+)
+def test_sign_factor_and_logarithm(edges, loglik, bic, aic):  # pgmpy#1705
+    dag = DAG(edges, nodes=list("AB"))
+    found = [score(dag, TWO_BY_TWO, name) for name in ("log_likelihood", "loglik", "bic", "aic")]
+    assert found == pytest.approx([loglik, loglik, bic, aic], abs=1e-12)
+
+
+def test_a_variable_with_one_state_costs_nothing():  # pgmpy#936
+    data = from_counts("KXL", [("only", "x0", "one", 3), ("only", "x1", "one", 7)])
+    chain, empty = DAG([("K", "X"), ("X", "L")], nodes=list("KXL")), DAG(nodes=list("KXL"))
+    assert score(chain, data, "loglik") == pytest.approx(-6.108643020548936, abs=1e-12)
+    assert score(chain, data, "bic") == pytest.approx(-7.259935567045959, abs=1e-12)
+    assert score(empty, data, "bic") == pytest.approx(-7.259935567045959, abs=1e-12)
+    assert local_scores(chain, data, "aic")["K"] == local_scores(chain, data, "bic")["L"] == 0.0
+
+
+def test_states_that_never_occur_are_paid_for():
+    plain, declared = {"x": [0, 1, 1, 0]}, Dataset({"x": [0, 1, 1, 0]}, states={"x": [0, 1, 2]})
+    dag = DAG(nodes="x")
+    assert score(dag, declared, "aic") == pytest.approx(score(dag, plain, "aic") - 1)
+    assert score(dag, declared, "loglik") == score(dag, plain, "loglik")
+
+
+def test_no_rows_score_nothing():
+    data = Dataset({"a": [], "b": []}, states={"a": [0, 1], "b": [0, 1]})
+    for name in ("bic", "loglik"):
+        assert score(DAG([("a", "b")]), data, name) == 0.0
+    assert score(DAG([("a", "b")]), data, "aic") == -3.0
+
+
+def test_many_families_at_once():
+    rng = np.random.default_rng(1)
+    counts = rng.integers(0, 5, (3, 2, 4, 3))
+    for name in ("bic", "aic", "loglik"):
+        together = get_score(name).local(counts)
+        assert together.shape == (3, 2)
+        for index in np.ndindex(3, 2):
+            assert together[index] == pytest.approx(get_score(name).local(counts[index]), abs=1e-12)
+
+
+@st.composite
+def small_data(draw):
+    cardinalities = [draw(st.integers(1, 3)) for _ in range(3)]
+    rows = draw(st.lists(st.tuples(*(st.integers(0, r - 1) for r in cardinalities)), min_size=1, max_size=25))
+    columns = {name: [row[i] for row in rows] for i, name in enumerate("abc")}
+    return Dataset(columns, states={name: range(r) for name, r in zip("abc", cardinalities, strict=True)})
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_data())
+def test_scores_by_the_formula(data):
+    """The likelihood row by row, the parameters one by one."""
+    columns, n = data.to_dict(), data.n_rows
+    a, b, c = (columns[name] for name in "abc")
+    pairs, triples = Counter(zip(a, b, strict=True)), Counter(zip(a, b, c, strict=True))
+    loglik = math.fsum(math.log(triples[row] / pairs[row[:2]]) for row in zip(a, b, c, strict=True))
+    ra, rb, rc = (variable.cardinality for variable in data.variables)
+    k = ra * rb * (rc - 1)
+    dag = DAG([("a", "c"), ("b", "c")], nodes=list("abc"))
+    expected = {"loglik": loglik, "aic": loglik - k, "bic": loglik - k / 2 * math.log(n)}
+    for name, value in expected.items():
+        assert local_scores(dag, data, name)["c"] == pytest.approx(value, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_data())
+def test_equivalent_graphs_score_the_same(data):
+    chains = [[("a", "b"), ("b", "c")], [("b", "a"), ("b", "c")], [("c", "b"), ("b", "a")]]
+    complete = [[("a", "b"), ("a", "c"), ("b", "c")], [("c", "b"), ("c", "a"), ("b", "a")]]
+    for name in ("loglik", "aic", "bic"):
+        for graphs in (chains, complete):
+            scores = [score(DAG(edges, nodes=list("abc")), data, name) for edges in graphs]
+            assert scores == pytest.approx([scores[0]] * len(scores), abs=1e-9)
+
+
+def test_columns_that_are_no_nodes_are_ignored():
+    frame = {"a": [0, 1, 1], "b": [0, 1, 0], "hole": [None, 1, 0], "height": [1.7, 1.8, 1.9]}
+    assert score(DAG([("a", "b")]), frame) == score(DAG([("a", "b")]), {"a": [0, 1, 1], "b": [0, 1, 0]})
+
+
+def test_what_is_refused():
+    data = {"a": [0, 1, None], "b": [0, 1, 1]}
+    with pytest.raises(UnknownNameError, match=r"'likelihood'.*'aic', 'bic'"):
+        score(DAG(nodes="b"), data, "likelihood")
+    with pytest.raises(UnknownNameError, match="no score"):
+        score(DAG(nodes="b"), data, BIC)
+    with pytest.raises(UnknownNameError, match=r"'c'.*'a', 'b'"):
+        score(DAG([("b", "c")]), data)
+    with pytest.raises(MissingDataError, match=r"'a \(1 of 3\)'"):
+        score(DAG([("b", "a")]), data)
+    names = [f"P{i}" for i in range(1, 41)]
+    with pytest.raises(TooLargeError, match=r"'Y'.*2,199,023,255,552"):
+        score(DAG([(name, "Y") for name in names]), {name: [0, 1] for name in ["Y", *names]})
+
+
+@dataclass(frozen=True)
+class NumberOfCells:
+    """A score of one's own."""
+
+    name: str = "cells"
+    is_score_equivalent: bool = False
+
+    def local(self, counts):
+        return np.full(counts.shape[:-2], -float(np.prod(counts.shape[-2:])))
+
+
+def test_a_score_of_ones_own():
+    assert score(DAG([("A", "B")]), TWO_BY_TWO, NumberOfCells()) == -6
+    assert pgm.hill_climb(TWO_BY_TWO, NumberOfCells()).dag.edges == ()
+    assert pgm.hill_climb(TWO_BY_TWO, NumberOfCells()).score_name == "cells"
