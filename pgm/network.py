@@ -15,7 +15,7 @@ from pgm.factors.cpt import CPT
 from pgm.factors.factor import MEMORY_BUDGET, Factor, Names
 from pgm.factors.variable import Label, Variable
 from pgm.graph.dag import DAG
-from pgm.inference.exact import ExactInference
+from pgm.inference.exact import ExactInference, Likelihoods
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -158,6 +158,7 @@ class BayesianNetwork:
         targets: Names,
         evidence: Mapping[str, Label] | None = None,
         *,
+        likelihoods: Likelihoods | None = None,
         order: Sequence[str] | None = None,
         memory_budget: int = MEMORY_BUDGET,
     ) -> Factor:
@@ -169,6 +170,10 @@ class BayesianNetwork:
             One name, or several for their joint distribution.
         evidence
             Observed states, ``{name: label}``. A target that is observed has all its mass on the state observed.
+        likelihoods
+            Likelihood (virtual) evidence, ``{name: P(what was seen | state) for each state}``, in declared order or by
+            label. Only ratios matter. It is what an unreliable report of the variable says, and weighs its states; it
+            does not fix the variable's posterior.
         order
             Elimination order to use instead of the best one found; must hold every variable to sum out.
         memory_budget
@@ -197,12 +202,15 @@ class BayesianNetwork:
         >>> round(asia.query("lung", {"xray": "yes", "smoke": "yes"})["yes"], 6)
         0.645991
         """
-        return self._engine.posterior(targets, evidence, order=order, memory_budget=memory_budget)
+        return self._engine.posterior(
+            targets, evidence, likelihoods=likelihoods, order=order, memory_budget=memory_budget
+        )
 
     def marginals(
         self,
         evidence: Mapping[str, Label] | None = None,
         *,
+        likelihoods: Likelihoods | None = None,
         order: Sequence[str] | None = None,
         memory_budget: int = MEMORY_BUDGET,
     ) -> dict[str, Factor]:
@@ -210,7 +218,7 @@ class BayesianNetwork:
 
         One forward and one backward pass over the network give them all. Raises as :meth:`query` does.
         """
-        return self._engine.marginals(evidence, order=order, memory_budget=memory_budget)
+        return self._engine.marginals(evidence, likelihoods=likelihoods, order=order, memory_budget=memory_budget)
 
     def probability(self, evidence: Mapping[str, Label] | None = None, *, memory_budget: int = MEMORY_BUDGET) -> float:
         """Return P(evidence): 0.0 if it is impossible, 1.0 if there is none."""
@@ -236,6 +244,10 @@ class BayesianNetwork:
             As in :meth:`query`; None for all marginals.
         observed
             Names that will be observed; their values do not matter.
+        likelihoods
+            Likelihood (virtual) evidence, ``{name: P(what was seen | state) for each state}``, in declared order or by
+            label. Only ratios matter. It is what an unreliable report of the variable says, and weighs its states; it
+            does not fix the variable's posterior.
         order
             Elimination order to use instead of the best one found.
         """

@@ -101,15 +101,22 @@ class Program:
         For a program of marginals: where in the output each variable stands, as (start, stop).
     """
 
-    __slots__ = ("_backward", "_forward", "_n_slots", "_reads", "_roots", "_seeds", "peak_bytes", "places", "plan")
+    __slots__ = (
+        "_backward", "_forward", "_n_slots", "_reads", "_roots", "_seeds", "_slot_of", "_total", "peak_bytes", "places",
+        "plan",
+    )  # fmt: skip
 
-    def __init__(self, compiler: _Compiler, roots: list[int], backward: _Backward | None = None) -> None:
+    def __init__(
+        self, compiler: _Compiler, roots: list[int], backward: _Backward | None = None, *, keep_nodes: bool = False
+    ) -> None:
         self.plan = compiler.plan
+        self._total = compiler.semiring.total
+        self._slot_of = compiler.slot_of
         self.places = backward.places if backward else {}
         self._roots = roots
         self._seeds = backward.seeds if backward else []
         self._reads = backward.reads if backward else []
-        keep = {*roots, *(read.slot for read in self._reads)}
+        keep = {*roots, *(read.slot for read in self._reads), *(compiler.slot_of if keep_nodes else ())}
         operations, peak = compiler.finish(keep)
         split = backward.first if backward else len(operations)
         self._forward, self._backward = operations[:split], operations[split:]
@@ -136,6 +143,15 @@ class Program:
             if table.any():
                 break
         return Result(table.astype(np.float64), log_scale)
+
+    def nodes(self, tables: Sequence[FloatArray]) -> list[Any]:
+        """Return the table of every node of the plan after a forward pass, each divided by its maximum."""
+        slots: list[Any] = []
+        for scaled in self._wider(tables):
+            slots, _ = self._scaled_forward(scaled)
+            if all(np.any(slots[root]) for root in self._roots):
+                break
+        return [slots[slot] for slot in self._slot_of]
 
     def marginals(self, tables: Sequence[FloatArray]) -> Result:
         """Return the posterior marginals side by side (see ``places``), and the log of the contraction's value.
@@ -183,7 +199,7 @@ class Program:
                 for slot in dead:
                     slots[slot] = None
             output = self._output(slots)
-            totals = [output[start:stop].sum() for start, stop in self.places.values()]
+            totals = [self._total(output[start:stop]) for start, stop in self.places.values()]
             if all(total > 0 for total in totals):
                 for (start, stop), total in zip(self.places.values(), totals, strict=True):
                     output[start:stop] /= total
@@ -223,19 +239,31 @@ def _rescale(table: Any, log_scale: float) -> tuple[Any, float]:
     return table, log_scale
 
 
-def sum_program(plan: Plan, semiring: Semiring = SumProduct) -> Program:
+def sum_program(plan: Plan, semiring: Semiring = SumProduct, *, keep_nodes: bool = False) -> Program:
     """Return the program that sums over all variables that the plan does not keep.
 
-    With another semiring "sum" means its addition, the maximum for instance.
+    Parameters
+    ----------
+    plan
+        The steps.
+    semiring
+        What "sum" means.
+    keep_nodes
+        Keep the table of every node instead of releasing it as soon as possible, for :meth:`Program.nodes`.
     """
     compiler = _Compiler(plan, semiring)
     compiler.forward()
     roots = compiler.real(plan.roots)
-    return Program(compiler, [compiler.final(roots)] if plan.kept else roots)
+    if plan.kept and not keep_nodes:
+        roots = [compiler.final(roots)]
+    return Program(compiler, roots, keep_nodes=keep_nodes)
 
 
-def marginal_program(plan: Plan, wanted: Sequence[int]) -> Program:
+def marginal_program(plan: Plan, wanted: Sequence[int], semiring: Semiring = SumProduct) -> Program:
     """Return the program that computes the posterior marginals of the wanted variables.
+
+    With :data:`~pgm.inference.kernels.MaxProduct`, max-marginals: for each state the largest probability of any joint
+    state that has it, relative to the largest of all.
 
     Notes
     -----
@@ -243,7 +271,7 @@ def marginal_program(plan: Plan, wanted: Sequence[int]) -> Program:
     wanted of it are read off by one matrix product. Where it is large, a variable is read from the smallest node whose
     derivative is computed anyway.
     """
-    compiler = _Compiler(plan, SumProduct)
+    compiler = _Compiler(plan, semiring)
     compiler.forward()
     roots = compiler.real(plan.roots)
     return Program(compiler, roots, _Backward(compiler, frozenset(wanted)))
@@ -386,7 +414,7 @@ class _Backward:
         for variable in variables:
             self.places[variable] = (at, at + plan.cardinalities[variable])
             at = self.places[variable][1]
-        if plan.cells(axes) <= FUSED_CELLS:
+        if plan.cells(axes) <= FUSED_CELLS and self.compiler.semiring is SumProduct:
             slot = self.compiler.product(slots, axes)
             shape = tuple(plan.cardinalities[axis] for axis in axes)
             matrix = indicator(shape, tuple(range(len(axes)))) if len(axes) > 1 else None

@@ -8,12 +8,25 @@ either; but it can reveal that the evidence is impossible, so it may only be lef
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from pgm.errors import EvidenceError, UnknownNameError, listing
-from pgm.factors.factor import Names, as_names
+from pgm.factors.factor import FloatArray, Names, as_names
 from pgm.factors.variable import Label, Variable
 
-__all__ = ["ancestral", "code_evidence", "code_targets", "connected"]
+__all__ = ["Evidence", "ancestral", "code_evidence", "code_likelihoods", "code_targets", "connected"]
+
+
+class Evidence(NamedTuple):
+    """What is known, by variable number."""
+
+    codes: dict[int, int]
+    """States observed."""
+    likelihoods: dict[int, FloatArray]
+    """Likelihood vectors of unobserved variables: P(what was seen | state), up to a factor; largest entry 1."""
 
 
 def code_evidence(
@@ -30,14 +43,67 @@ def code_evidence(
         return {}
     if not isinstance(evidence, Mapping):
         raise EvidenceError(f"evidence is a mapping from variable names to states, not {evidence!r}")
-    codes = {}
-    for name, label in evidence.items():
-        try:
-            number = index[name]
-        except (KeyError, TypeError):
-            raise UnknownNameError(f"no variable {name!r}; the variables are {listing(index)}") from None
-        codes[number] = variables[number].code(label)
-    return codes
+    return {_numbered(index, name): variables[index[name]].code(label) for name, label in evidence.items()}
+
+
+def _numbered(index: Mapping[str, int], name: str) -> int:
+    try:
+        return index[name]
+    except (KeyError, TypeError):
+        raise UnknownNameError(f"no variable {name!r}; the variables are {listing(index)}") from None
+
+
+def code_likelihoods(
+    variables: Sequence[Variable],
+    index: Mapping[str, int],
+    likelihoods: Mapping[str, ArrayLike | Mapping[Label, float]] | None,
+) -> dict[int, FloatArray]:
+    """Return likelihood vectors by variable number, each with largest entry 1.
+
+    Raises
+    ------
+    UnknownNameError, UnknownStateError
+        For a name or a label that does not exist.
+    EvidenceError
+        For a vector of the wrong length, with a negative, infinite or missing number, or all zeros.
+    """
+    if not likelihoods:
+        return {}
+    if not isinstance(likelihoods, Mapping):
+        raise EvidenceError(f"likelihoods is a mapping from variable names to vectors, not {likelihoods!r}")
+    return {_numbered(index, name): _likelihood(variables[index[name]], given) for name, given in likelihoods.items()}
+
+
+def _likelihood(variable: Variable, given: Any) -> FloatArray:
+    vector = by_label(variable, given, "the likelihood")
+    if not vector.max() > 0:
+        raise EvidenceError(f"the likelihood of {variable.name!r} is zero for every state")
+    return np.asarray(vector / vector.max())
+
+
+def by_label(variable: Variable, given: Any, what: str) -> FloatArray:
+    """Return non-negative numbers for the states of a variable, given in declared order or by label.
+
+    Raises
+    ------
+    EvidenceError
+        If they are not one finite, non-negative number for each state.
+    """
+    states = listing(variable.states)
+    if isinstance(given, Mapping):
+        numbers = {variable.code(label): number for label, number in given.items()}
+        if len(numbers) < variable.cardinality:
+            raise EvidenceError(f"{what} of {variable.name!r} needs a number for each of {states}")
+        given = [numbers[code] for code in range(variable.cardinality)]
+    try:
+        vector = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise EvidenceError(f"{what} of {variable.name!r} is not made of numbers: {given!r}") from None
+    if vector.shape != (variable.cardinality,):
+        raise EvidenceError(f"{what} of {variable.name!r} needs one number for each of {states}, not {given!r}")
+    if not (np.isfinite(vector).all() and (vector >= 0).all()):
+        raise EvidenceError(f"{what} of {variable.name!r} has a number that is negative or not finite: {given!r}")
+    return vector
 
 
 def code_targets(index: Mapping[str, int], targets: Names) -> tuple[int, ...]:

@@ -43,6 +43,8 @@ class Semiring(NamedTuple):
     name: str
     kernel: Callable[[tuple[Axes, ...], Axes, Cells], Kernel]
     """Called with the axes of the operands, the axes of the result, and a function that tells sizes."""
+    total: Callable[[FloatArray], float]
+    """What remains when everything is summed out."""
 
 
 def is_einsum(kernel: Kernel) -> bool:
@@ -132,7 +134,7 @@ def _sum_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
     return partial(_einsum, subscripts(operands, out))
 
 
-SumProduct = Semiring("sum-product", _sum_kernel)
+SumProduct = Semiring("sum-product", _sum_kernel, np.sum)
 """Multiply and add: probabilities."""
 
 
@@ -185,5 +187,5 @@ def _max_by_state(operands: tuple[Axes, ...], out: Axes, gone: Axes, cells: Cell
     return kernel
 
 
-MaxProduct = Semiring("max-product", _max_kernel)
+MaxProduct = Semiring("max-product", _max_kernel, np.max)
 """Multiply and take the maximum: most probable explanations."""

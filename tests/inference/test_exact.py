@@ -312,3 +312,47 @@ def test_plan_prints_its_steps_and_touches_no_number():
         net.query("X6", order=["X1", "X4", "X5"])
     with pytest.raises(EvidenceError, match="each variable once"):
         net.query("X2", order=["X1", "X1"])
+
+
+@settings(max_examples=100, deadline=None)
+@given(strategies.questions(), st.data())
+def test_likelihoods_are_an_extra_child_observed(question, data):
+    """A likelihood on X is the same as observing a binary child of X whose table is the likelihood."""
+    net, targets, evidence = question
+    name = data.draw(st.sampled_from(net.names))
+    states = net.variable(name).states
+    vector = data.draw(st.lists(st.sampled_from([0.0, 0.2, 0.5, 1.0]), min_size=len(states), max_size=len(states)))
+    report = Variable("a report", [False, True])
+    spied = BayesianNetwork([*net.cpts, CPT(report, [[1 - x, x] for x in vector], [net.variable(name)])])
+    seen = {**evidence, "a report": True}
+    if oracles.probability(spied, seen) == 0:
+        with pytest.raises((ImpossibleEvidenceError, EvidenceError)):
+            net.query(targets, evidence, likelihoods={name: vector})
+        return
+    answer = net.query(targets, evidence, likelihoods={name: vector})
+    assert answer.values.ravel() == pytest.approx(oracles.posterior(spied, targets, seen), abs=1e-12)
+    for other, factor in net.marginals(evidence, likelihoods={name: vector}).items():
+        assert factor.values == pytest.approx(oracles.posterior(spied, [other], seen), abs=1e-12)
+
+
+def test_likelihood_evidence_leaves_no_trace():
+    """pgmpy issue 2748: a query with virtual evidence changed the answers of later ones."""
+    fault, alarm = Variable("Fault", ["no", "yes"]), Variable("Alarm", ["quiet", "rings"])
+    light = Variable("Light", ["dark", "lit"])
+    net = BayesianNetwork(
+        [CPT(fault, [0.95, 0.05]), CPT(alarm, [[0.9, 0.1], [0.2, 0.8]], [fault]), CPT(light, [0.5, 0.5])]
+    )
+    before = net.query("Fault")
+    soft = net.query("Fault", likelihoods={"Alarm": {"quiet": 0.2, "rings": 0.6}})
+    assert soft["yes"] == pytest.approx(0.10236220472440948)
+    assert net.query("Fault", likelihoods={"Alarm": [1.0, 3.0]}).allclose(soft)
+    assert net.query("Alarm", likelihoods={"Alarm": [0.2, 0.6]})["rings"] == pytest.approx(0.3188976377952756)
+    assert net.query("Fault", likelihoods={"Light": [0.1, 0.9]}).allclose(before)
+    assert net.query("Fault") == before
+    both = net.query("Fault", {"Alarm": "rings"}, likelihoods={"Alarm": [0.2, 0.6]})
+    assert both["yes"] == pytest.approx(0.29629629629629634)
+    for wrong in ([0.0, 0.0], [-1.0, 1.0], [1.0], [float("nan"), 1.0], {"quiet": 1.0}, "high"):
+        with pytest.raises(EvidenceError, match="likelihood of 'Alarm'"):
+            net.query("Fault", likelihoods={"Alarm": wrong})
+    with pytest.raises(ImpossibleEvidenceError, match="likelihood is zero"):
+        net.query("Fault", {"Alarm": "rings"}, likelihoods={"Alarm": [1.0, 0.0]})

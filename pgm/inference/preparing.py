@@ -1,0 +1,199 @@
+"""Preparing a question: from names and evidence to a program ready to run, kept for the next question of its kind.
+
+What has to be computed depends on which variables are asked for, observed, or weighted by likelihoods, and not on any
+value. So a :class:`Question` holds just that; it is the key under which the prepared program is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from threading import Lock
+from typing import Any, Literal, NamedTuple
+
+from pgm.errors import EvidenceError, listing
+from pgm.factors.cpt import CPT
+from pgm.factors.factor import MEMORY_BUDGET, FloatArray
+from pgm.factors.variable import Variable
+from pgm.inference.contraction import Program, marginal_program, sum_program
+from pgm.inference.evidence import Evidence, ancestral, connected
+from pgm.inference.kernels import MaxProduct, SumProduct
+from pgm.inference.planning import Plan, make_plan
+
+__all__ = ["Model", "Prepared", "Question"]
+
+PLANS_KEPT = 512
+"""How many prepared questions are kept; the oldest goes first."""
+
+
+class Question(NamedTuple):
+    """What is asked, without any value."""
+
+    kind: Literal["sum", "marginals", "max", "max-marginals"]
+    """Sum out all but the targets; or all marginals; or the same with maxima."""
+    targets: tuple[int, ...]
+    observed: frozenset[int]
+    soft: frozenset[int] = frozenset()
+    """Variables that carry a likelihood vector."""
+    order: tuple[str, ...] | None = None
+    """An elimination order to use instead of the best one found."""
+
+
+class Slice(NamedTuple):
+    """How to cut the observed variables out of one table."""
+
+    slot: int
+    values: FloatArray
+    template: tuple[Any, ...]
+    observed: tuple[tuple[int, int], ...]
+    """Pairs (axis, variable)."""
+
+
+class Prepared(NamedTuple):
+    """A question ready to be answered for any values of the observed variables."""
+
+    program: Program
+    tables: tuple[Any, ...]
+    """One for each table of the plan; None where it must be sliced first."""
+    slices: tuple[Slice, ...]
+    constants: tuple[tuple[FloatArray, tuple[int, ...]], ...]
+    """Tables that are single numbers once their variables are observed."""
+    soft: tuple[int, ...]
+    """Variables whose likelihood vectors are the last tables of the plan."""
+
+    def sliced(self, evidence: Evidence) -> tuple[list[FloatArray], float]:
+        """Return the tables that agree with the evidence, and the log of the product of those that are numbers."""
+        codes = evidence.codes
+        tables = list(self.tables)
+        for slot, values, template, observed in self.slices:
+            position = list(template)
+            for axis, variable in observed:
+                position[axis] = codes[variable]
+            tables[slot] = values[tuple(position)]
+        for variable in self.soft:
+            tables.append(evidence.likelihoods[variable])
+        constant = 0.0
+        for values, variables in self.constants:
+            number = float(values[tuple([codes[variable] for variable in variables])])
+            if number == 0:
+                return tables, -math.inf
+            constant += math.log(number)
+        return tables, constant
+
+
+class Model:
+    """The tables of one network, numbered, with the programs prepared so far.
+
+    Parameters
+    ----------
+    cpts
+        One for each variable, in declared order; every parent has one, too.
+
+    Notes
+    -----
+    Variables of one state carry no information: they are treated as observed throughout (``constant``).
+    """
+
+    def __init__(self, cpts: Sequence[CPT]) -> None:
+        self.variables: tuple[Variable, ...] = tuple(cpt.child for cpt in cpts)
+        self.index = {variable.name: number for number, variable in enumerate(self.variables)}
+        self.cardinalities = tuple(variable.cardinality for variable in self.variables)
+        self.scopes = tuple(tuple(self.index[name] for name in cpt.names) for cpt in cpts)
+        self.parents = tuple(scope[:-1] for scope in self.scopes)
+        self.values = tuple(cpt.values for cpt in cpts)
+        self.positive = tuple(bool(values.all()) for values in self.values)
+        self.constant = {number: 0 for number, states in enumerate(self.cardinalities) if states == 1}
+        self._prepared: dict[Question, Prepared] = {}
+        self._lock = Lock()
+
+    def prepare(self, question: Question, memory_budget: int = MEMORY_BUDGET) -> Prepared:
+        """Return the program for a question, made now or earlier.
+
+        Raises
+        ------
+        TooLargeError
+            If its tables would exceed the memory budget.
+        EvidenceError
+            If a given order leaves out a variable.
+        """
+        prepared = self._prepared.get(question)
+        if prepared is None:
+            prepared = self._build(question, memory_budget)
+            with self._lock:
+                while len(self._prepared) >= PLANS_KEPT:
+                    del self._prepared[next(iter(self._prepared))]
+                self._prepared[question] = prepared
+        program = prepared.program
+        if program.peak_bytes > memory_budget:
+            program.plan.check_memory(memory_budget, self._what(question), program.peak_bytes)
+        return prepared
+
+    def _what(self, question: Question) -> str:
+        """Return the question in words."""
+        if question.kind == "marginals":
+            return "the table of all marginals"
+        if question.kind != "sum":
+            return "the most probable explanation"
+        if not question.targets:
+            return "the probability of the evidence"
+        if len(question.targets) == 1:
+            return f"the posterior of {self.variables[question.targets[0]].name!r}"
+        return f"the joint of {len(question.targets)} variables"
+
+    def _needed(self, question: Question, known: set[int]) -> Sequence[int]:
+        """Return the tables that can matter."""
+        if question.kind != "sum":
+            return range(len(self.variables))
+        tables = ancestral(self.parents, [*question.targets, *question.observed, *question.soft])
+        if not question.targets:
+            return tables
+        scopes = {table: [v for v in self.scopes[table] if v not in known] for table in tables}
+        near = connected(scopes, question.targets)
+        far = [table for table in tables if table not in near]
+        if question.soft.isdisjoint(far) and all(self.positive[table] for table in far):
+            return [table for table in tables if table in near]  # the rest cannot make the evidence impossible
+        return tables
+
+    def _build(self, question: Question, memory_budget: int) -> Prepared:
+        known = {*question.observed, *self.constant}
+        by_maximum = question.kind.startswith("max")
+        scopes: list[tuple[int, ...]] = []
+        heads: list[int | None] = []
+        ready: list[FloatArray | None] = []
+        slices: list[Slice] = []
+        constants: list[tuple[FloatArray, tuple[int, ...]]] = []
+        for table in self._needed(question, known):
+            scope, values = self.scopes[table], self.values[table]
+            observed = tuple((axis, variable) for axis, variable in enumerate(scope) if variable in known)
+            if len(observed) == len(scope):
+                constants.append((values, scope))
+                continue
+            if observed:
+                template = tuple(None if variable in known else slice(None) for variable in scope)
+                slices.append(Slice(len(scopes), values, template, observed))
+            ready.append(None if observed else values)
+            scopes.append(tuple(variable for variable in scope if variable not in known))
+            heads.append(None if table in known or by_maximum else table)
+        soft = tuple(sorted(question.soft - known))
+        scopes += [(variable,) for variable in soft]
+        heads += [None] * len(soft)
+        order = None if question.order is None else self._numbered(question.order, scopes, question.targets)
+        plan = make_plan(scopes, self.cardinalities, question.targets, heads, order)
+        plan.check_memory(memory_budget, self._what(question))
+        return Prepared(self._program(question, plan, known), tuple(ready), tuple(slices), tuple(constants), soft)
+
+    def _program(self, question: Question, plan: Plan, known: set[int]) -> Program:
+        semiring = MaxProduct if question.kind.startswith("max") else SumProduct
+        if question.kind.endswith("marginals"):
+            wanted = [number for number in range(len(self.variables)) if number not in known]
+            return marginal_program(plan, wanted, semiring)
+        return sum_program(plan, semiring, keep_nodes=question.kind == "max")
+
+    def _numbered(self, order: Sequence[str], scopes: Iterable[Sequence[int]], kept: Sequence[int]) -> list[int]:
+        given = [self.index[name] for name in order if name in self.index]
+        absent = {variable for scope in scopes for variable in scope} - {*given, *kept}
+        if absent:
+            raise EvidenceError(f"the order leaves out {listing(self.variables[v].name for v in sorted(absent))}")
+        if len(set(given)) != len(order):
+            raise EvidenceError(f"an order names each variable once, not {listing(order)}")
+        return given
