@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pgm.errors import GraphError, TableError, UnknownNameError, listing
+from pgm.errors import EvidenceError, GraphError, TableError, UnknownNameError, listing
 from pgm.factors.cpt import CPT
 from pgm.factors.factor import MEMORY_BUDGET, Factor, Names
 from pgm.factors.variable import Label, Variable
@@ -20,6 +20,7 @@ from pgm.inference.exact import ExactInference, Likelihoods
 if TYPE_CHECKING:
     from os import PathLike
 
+    from pgm.inference.explanation import Explanation
     from pgm.inference.query_plan import QueryPlan
 
 __all__ = ["BayesianNetwork"]
@@ -232,6 +233,82 @@ class BayesianNetwork:
         Does not underflow where :meth:`probability` would.
         """
         return self._engine.log_probability(evidence, memory_budget=memory_budget)
+
+    def mpe(
+        self,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> Explanation:
+        """Return the most probable explanation: the joint state of all unobserved variables of largest probability.
+
+        It is in general not made of the most probable state of each variable. Of several equally probable explanations
+        it is the first: the first variable has its first state possible, and so on in declared order. Raises as
+        :meth:`query` does.
+
+        References
+        ----------
+        Koller and Friedman (2009), section 13.2.
+
+        Examples
+        --------
+        >>> import pgm
+        >>> explanation = pgm.networks.load("earthquake").mpe({"JohnCalls": "True", "MaryCalls": "True"})
+        >>> dict(explanation.assignment)
+        {'Burglary': 'True', 'Earthquake': 'False', 'Alarm': 'True'}
+        """
+        return self._engine.explanations(1, None, evidence, likelihoods=likelihoods, memory_budget=memory_budget)[0]
+
+    def map(
+        self,
+        targets: Names,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> Explanation:
+        """Return the most probable joint state of the targets, all other variables summed out (marginal MAP).
+
+        Exact, by eliminating the others before the targets; that can cost far more than :meth:`mpe`. Ties are decided
+        as there, and it raises as :meth:`query` does.
+
+        References
+        ----------
+        Park and Darwiche (2004), "Complexity results and approximation strategies for MAP explanations".
+        """
+        return self._engine.explanations(1, targets, evidence, likelihoods=likelihoods, memory_budget=memory_budget)[0]
+
+    def best_explanations(
+        self,
+        k: int,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        targets: Names | None = None,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> tuple[Explanation, ...]:
+        """Return the k most probable explanations, best first; fewer if fewer are possible.
+
+        Parameters
+        ----------
+        k
+            How many, at least 1.
+        evidence, likelihoods
+            As in :meth:`query`.
+        targets
+            Variables to explain, as in :meth:`map`; by default all that are unobserved, as in :meth:`mpe`.
+        memory_budget
+            As in :meth:`query`.
+
+        References
+        ----------
+        Nilsson (1998), "An efficient algorithm for finding the M most probable configurations in probabilistic expert
+        systems".
+        """
+        if k < 1:
+            raise EvidenceError(f"k must be at least 1, not {k!r}")
+        return self._engine.explanations(k, targets, evidence, likelihoods=likelihoods, memory_budget=memory_budget)
 
     def plan(
         self, targets: Names | None = None, observed: Names = (), *, order: Sequence[str] | None = None

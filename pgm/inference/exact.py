@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +20,8 @@ from pgm.factors.factor import MEMORY_BUDGET, Factor, FloatArray, Names
 from pgm.factors.variable import Label
 from pgm.inference.contraction import Result
 from pgm.inference.evidence import Evidence, code_evidence, code_likelihoods, code_targets
+from pgm.inference.explanation import Explanation
+from pgm.inference.maximum import MarginalMaximizer, Maximizer
 from pgm.inference.preparing import Model, Prepared, Question
 from pgm.inference.query_plan import QueryPlan
 
@@ -93,6 +96,82 @@ class ExactInference(Model):
             elif number not in known.codes:
                 answer[variable.name] = Factor._of((variable,), np.ones(1))
         return answer
+
+    def explanations(
+        self,
+        k: int,
+        targets: Names | None,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> tuple[Explanation, ...]:
+        """Return the k best joint states of the targets (None: of all that is unobserved), fewer if there are not k.
+
+        See ``BayesianNetwork.mpe``, ``map`` and ``best_explanations``.
+        """
+        known = self.code(evidence, likelihoods)
+        asked = None if targets is None else code_targets(self.index, targets)
+        maximizer, tables = self._maximizer(asked, known, memory_budget)
+        best = maximizer.best(tables)
+        if best is None:
+            raise self.impossible(known)
+        found = [best] if k == 1 else islice(maximizer.best_first(tables), k)
+        log_evidence = self._log_probability(known, memory_budget)
+        return tuple(self._explanation(asked, codes, known, log_evidence, memory_budget) for codes in found)
+
+    def _maximizer(
+        self, asked: tuple[int, ...] | None, known: Evidence, memory_budget: int
+    ) -> tuple[Maximizer, list[FloatArray]]:
+        """Return the search for the best joint state and its tables; whatever is not asked for is summed out."""
+        prepared = self.prepare(self._maximum(asked, known), memory_budget)
+        tables, constant = prepared.sliced(self._with_constants(known))
+        if constant == -math.inf:
+            raise self.impossible(known)
+        if isinstance(prepared.maximizer, MarginalMaximizer):
+            summed = prepared.maximizer.tables(tables)
+            if summed is None:
+                raise self.impossible(known)
+            return prepared.maximizer.maximizer, summed
+        assert prepared.maximizer is not None
+        return prepared.maximizer, tables
+
+    def _maximum(self, asked: tuple[int, ...] | None, known: Evidence) -> Question:
+        seen, soft = frozenset(known.codes), frozenset(known.likelihoods)
+        if asked is None:
+            return Question("max", (), seen, soft)
+        free = tuple(target for target in asked if target not in seen and target not in self.constant)
+        return Question("map", free, seen, soft)
+
+    def _explanation(
+        self,
+        asked: tuple[int, ...] | None,
+        codes: dict[int, int],
+        known: Evidence,
+        log_evidence: float,
+        memory_budget: int,
+    ) -> Explanation:
+        everything = {**self.constant, **codes, **known.codes}
+        if asked is None:
+            shown = [number for number in range(len(self.variables)) if number not in known.codes]
+            log_joint = self._log_joint(everything, known)
+        else:
+            shown = list(asked)
+            likelihoods = {n: vector for n, vector in known.likelihoods.items() if n not in codes}
+            log_joint = self._log_probability(Evidence({**known.codes, **codes}, likelihoods), memory_budget)
+            log_joint += sum(math.log(v[codes[n]]) for n, v in known.likelihoods.items() if n in codes)
+        assignment = {
+            self.variables[number].name: self.variables[number].states[everything[number]] for number in shown
+        }
+        return Explanation(assignment, log_joint - log_evidence, log_joint)
+
+    def _log_joint(self, codes: Mapping[int, int], known: Evidence) -> float:
+        """Return ln P of a complete joint state, likelihoods included, straight from the tables."""
+        total = sum(
+            math.log(values[tuple([codes[v] for v in scope])])
+            for values, scope in zip(self.values, self.scopes, strict=True)
+        )
+        return total + sum(math.log(vector[codes[n]]) for n, vector in known.likelihoods.items())
 
     def log_probability(
         self, evidence: Mapping[str, Label] | None = None, *, memory_budget: int = MEMORY_BUDGET

@@ -31,6 +31,9 @@ Cells: TypeAlias = Callable[[Iterable[int]], int]
 SMALL_CELLS = 4096
 """Up to this many cells of the joint scope one call is best, whatever it costs for each cell."""
 
+BLOCK_CELLS = 1 << 18
+"""Cells of a product that is formed at once before its maximum is taken (2 MB: it stays in the cache)."""
+
 MATRIX_WORK = 64
 """Multiplications for each member of a batch from which on a matrix product beats einsum (measured)."""
 
@@ -148,11 +151,12 @@ def _max_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
         return partial(_einsum, subscripts(operands, out))
     if len(operands) == 1:
         return _max_alone(operands[0], out)
-    if cells(joint) <= SMALL_CELLS:
-        product = partial(_einsum, subscripts(operands, (*gone, *out)))
-        first = tuple(range(len(gone)))
-        return lambda *tables: np.maximum.reduce(product(*tables), axis=first)
-    return _max_by_state(operands, out, gone, cells)
+    looped: list[int] = []
+    while cells(joint) > BLOCK_CELLS * cells(looped) and len(looped) < len(gone):
+        looped.append(gone[len(looped)])
+    inner = gone[len(looped) :]
+    block = _max_of_block([tuple(a for a in axes if a not in looped) for axes in operands], out, inner)
+    return _max_by_state(block, operands, tuple(looped), cells) if looped else block
 
 
 def _max_alone(axes: Axes, out: Axes) -> Kernel:
@@ -162,26 +166,34 @@ def _max_alone(axes: Axes, out: Axes) -> Kernel:
     return lambda table: np.maximum.reduce(table, axis=gone).transpose(order)
 
 
-def _max_by_state(operands: tuple[Axes, ...], out: Axes, gone: Axes, cells: Cells) -> Kernel:
-    """Return the kernel that keeps the running maximum over the joint states of what is removed.
+def _max_of_block(operands: Sequence[Axes], out: Axes, gone: Axes) -> Kernel:
+    """Return the kernel that multiplies tables and then takes the maximum over the first axes of the product."""
+    product = partial(_einsum, subscripts(operands, (*gone, *out)), order="C")
+    if not gone:
+        return product
+    first = tuple(range(len(gone)))
+    return lambda *tables: np.maximum.reduce(product(*tables), axis=first)
 
-    The table over the joint scope is never built: two tables of the size of the result are enough.
+
+def _max_by_state(block: Kernel, operands: tuple[Axes, ...], looped: Axes, cells: Cells) -> Kernel:
+    """Return the kernel that keeps the running maximum of a block over the joint states of some axes.
+
+    The table over the joint scope is never built as a whole.
     """
-    product = partial(_einsum, subscripts([tuple(a for a in axes if a in out) for axes in operands], out))
-    states = list(joint_states(*(range(cells((axis,))) for axis in gone)))
 
     def cut(axes: Axes, state: Sequence[int]) -> tuple[Any, ...]:
-        fixed = dict(zip(gone, state, strict=True))
+        fixed = dict(zip(looped, state, strict=True))
         return tuple(fixed.get(axis, slice(None)) for axis in axes)
 
+    states = joint_states(*(range(cells((axis,))) for axis in looped))
     slices = [tuple(cut(axes, state) for axes in operands) for state in states]
 
     def kernel(*tables: FloatArray) -> FloatArray:
-        best: FloatArray = product(*(table[place] for table, place in zip(tables, slices[0], strict=True)))
-        other = np.empty_like(best)
-        for places in slices[1:]:
-            product(*(table[place] for table, place in zip(tables, places, strict=True)), out=other)
-            np.maximum(best, other, out=best)
+        best: FloatArray | None = None
+        for places in slices:
+            found = block(*(table[place] for table, place in zip(tables, places, strict=True)))
+            best = found if best is None else np.maximum(best, found, out=best)
+        assert best is not None
         return best
 
     return kernel

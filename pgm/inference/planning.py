@@ -80,9 +80,14 @@ class Plan(NamedTuple):
         return (*step.scope, *step.summed)
 
     @property
+    def largest_stored(self) -> int:
+        """Cells of the largest table of any node."""
+        return max((self.cells(axes) for axes in self.axes), default=1)
+
+    @property
     def largest_table(self) -> int:
-        """Cells of the largest table that is stored, the answer among them."""
-        return max([self.cells(self.kept), *(self.cells(axes) for axes in self.axes)])
+        """Cells of the largest table that is stored, the joint of the kept variables among them."""
+        return max(self.cells(self.kept), self.largest_stored)
 
     def check_memory(self, budget: int, what: str, needed: int | None = None) -> None:
         """Raise if the tables would take more bytes than the budget.

@@ -17,8 +17,8 @@ from pgm.factors.factor import MEMORY_BUDGET, FloatArray
 from pgm.factors.variable import Variable
 from pgm.inference.contraction import Program, marginal_program, sum_program
 from pgm.inference.evidence import Evidence, ancestral, connected
-from pgm.inference.kernels import MaxProduct, SumProduct
-from pgm.inference.planning import Plan, make_plan
+from pgm.inference.maximum import MarginalMaximizer, Maximizer
+from pgm.inference.planning import make_plan
 
 __all__ = ["Model", "Prepared", "Question"]
 
@@ -29,8 +29,8 @@ PLANS_KEPT = 512
 class Question(NamedTuple):
     """What is asked, without any value."""
 
-    kind: Literal["sum", "marginals", "max", "max-marginals"]
-    """Sum out all but the targets; or all marginals; or the same with maxima."""
+    kind: Literal["sum", "marginals", "max", "map"]
+    """Sum out all but the targets; all marginals; the best joint state of all; or of the targets, the rest summed."""
     targets: tuple[int, ...]
     observed: frozenset[int]
     soft: frozenset[int] = frozenset()
@@ -60,6 +60,8 @@ class Prepared(NamedTuple):
     """Tables that are single numbers once their variables are observed."""
     soft: tuple[int, ...]
     """Variables whose likelihood vectors are the last tables of the plan."""
+    maximizer: Maximizer | MarginalMaximizer | None = None
+    """For questions about the best joint state."""
 
     def sliced(self, evidence: Evidence) -> tuple[list[FloatArray], float]:
         """Return the tables that agree with the evidence, and the log of the product of those that are numbers."""
@@ -132,7 +134,7 @@ class Model:
         """Return the question in words."""
         if question.kind == "marginals":
             return "the table of all marginals"
-        if question.kind != "sum":
+        if question.kind in ("max", "map"):
             return "the most probable explanation"
         if not question.targets:
             return "the probability of the evidence"
@@ -142,7 +144,7 @@ class Model:
 
     def _needed(self, question: Question, known: set[int]) -> Sequence[int]:
         """Return the tables that can matter."""
-        if question.kind != "sum":
+        if question.kind in ("marginals", "max"):
             return range(len(self.variables))
         tables = ancestral(self.parents, [*question.targets, *question.observed, *question.soft])
         if not question.targets:
@@ -156,7 +158,6 @@ class Model:
 
     def _build(self, question: Question, memory_budget: int) -> Prepared:
         known = {*question.observed, *self.constant}
-        by_maximum = question.kind.startswith("max")
         scopes: list[tuple[int, ...]] = []
         heads: list[int | None] = []
         ready: list[FloatArray | None] = []
@@ -173,21 +174,26 @@ class Model:
                 slices.append(Slice(len(scopes), values, template, observed))
             ready.append(None if observed else values)
             scopes.append(tuple(variable for variable in scope if variable not in known))
-            heads.append(None if table in known or by_maximum else table)
+            heads.append(None if table in known or question.kind == "max" else table)
         soft = tuple(sorted(question.soft - known))
         scopes += [(variable,) for variable in soft]
         heads += [None] * len(soft)
         order = None if question.order is None else self._numbered(question.order, scopes, question.targets)
         plan = make_plan(scopes, self.cardinalities, question.targets, heads, order)
-        plan.check_memory(memory_budget, self._what(question))
-        return Prepared(self._program(question, plan, known), tuple(ready), tuple(slices), tuple(constants), soft)
-
-    def _program(self, question: Question, plan: Plan, known: set[int]) -> Program:
-        semiring = MaxProduct if question.kind.startswith("max") else SumProduct
-        if question.kind.endswith("marginals"):
+        plan.check_memory(memory_budget, self._what(question), plan.largest_stored * 8)
+        parts = tuple(ready), tuple(slices), tuple(constants), soft
+        if question.kind == "max":
+            maximizer = Maximizer(scopes, self.cardinalities, plan)
+            return Prepared(maximizer.program, *parts, maximizer)
+        if question.kind == "map":
+            marginal = MarginalMaximizer.compile(plan)
+            marginal.maximizer.plan.check_memory(memory_budget, self._what(question))
+            return Prepared(marginal.sums, *parts, marginal)
+        if question.kind == "marginals":
             wanted = [number for number in range(len(self.variables)) if number not in known]
-            return marginal_program(plan, wanted, semiring)
-        return sum_program(plan, semiring, keep_nodes=question.kind == "max")
+            return Prepared(marginal_program(plan, wanted), *parts)
+        plan.check_memory(memory_budget, self._what(question))
+        return Prepared(sum_program(plan), *parts)
 
     def _numbered(self, order: Sequence[str], scopes: Iterable[Sequence[int]], kept: Sequence[int]) -> list[int]:
         given = [self.index[name] for name in order if name in self.index]

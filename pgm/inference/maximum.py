@@ -1,0 +1,235 @@
+"""Most probable explanations: the plan of a sum, run with maxima, and traced back.
+
+A forward pass with maxima in place of sums gives the largest probability of any joint state; going back through the
+steps, each summed-out variable takes the state that attained the maximum, its neighbours being decided already (Koller
+and Friedman 2009, section 13.2). The backward pass with maxima gives *max-marginals*: for every state of every
+variable, the largest probability of a joint state that has it. They tell whether the best is the only one, which
+of several comes first, and where the second best differs, so that the k best are found one after another by splitting
+the space (Nilsson 1998, "An efficient algorithm for finding the M most probable configurations").
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pgm.factors.factor import FloatArray
+from pgm.inference.contraction import Program, marginal_program, sum_program
+from pgm.inference.kernels import Kernel, MaxProduct, SumProduct
+from pgm.inference.planning import Plan, make_plan
+
+__all__ = ["MarginalMaximizer", "Maximizer"]
+
+TIE = 1e-9
+"""Two probabilities are taken as equal if their ratio is this close to one."""
+
+Codes = dict[int, int]
+
+
+class _Decision(NamedTuple):
+    """How one step is traced back: cut the operands at what is decided, multiply, take the first largest."""
+
+    variables: tuple[int, ...]
+    shape: tuple[int, ...]
+    operands: tuple[tuple[int, tuple[int | None, ...]], ...]
+    """For each operand its node and, by axis, the decided variable to cut at, or None to keep the axis."""
+    product: Kernel
+
+
+class Maximizer:
+    """The compiled search for the largest entry of a product of tables.
+
+    Parameters
+    ----------
+    scopes
+        Variables of each table, as numbers.
+    cardinalities
+        Number of states by variable.
+    plan
+        A plan for these scopes; made if not given.
+    """
+
+    def __init__(
+        self, scopes: Sequence[tuple[int, ...]], cardinalities: Sequence[int], plan: Plan | None = None
+    ) -> None:
+        self.scopes = tuple(scopes)
+        self.variables = tuple(sorted({variable for scope in scopes for variable in scope}))
+        self.plan = plan or make_plan(scopes, cardinalities)
+        self.program: Program = sum_program(self.plan, MaxProduct, keep_nodes=True)
+        self._cardinalities = tuple(cardinalities)
+        self._decisions = tuple(self._decision(step) for step in reversed(self.plan.steps) if step.summed)
+        self._marginals: Program | None = None
+
+    def _decision(self, step: Any) -> _Decision:
+        axes = [self.plan.axes[operand] for operand in step.operands]
+        kept = tuple(tuple(axis for axis in scope if axis in step.summed) for scope in axes)
+        operands = tuple(
+            (operand, tuple(None if axis in step.summed else axis for axis in scope))
+            for operand, scope in zip(step.operands, axes, strict=True)
+        )
+        shape = tuple(self._cardinalities[variable] for variable in step.summed)
+        return _Decision(step.summed, shape, operands, SumProduct.kernel(kept, step.summed, self.plan.cells))
+
+    # ------------------------------------------------------------------ the best
+
+    def best(self, tables: Sequence[FloatArray]) -> Codes | None:
+        """Return the most probable joint state, or None if all have probability zero.
+
+        Of several equally probable ones it is the first: the first variable has its first state possible, and so on.
+        """
+        if not self.variables:
+            return {}
+        nodes = self.program.nodes(tables)
+        if not all(np.any(nodes[root]) for root in self.plan.roots):
+            return None
+        codes, tied = self._trace(nodes)
+        return self._first(tables, self._free()) if tied else codes
+
+    def _trace(self, nodes: Sequence[FloatArray]) -> tuple[Codes, bool]:
+        codes: Codes = {}
+        tied = False
+        for variables, shape, operands, product in self._decisions:
+            cuts = [
+                nodes[node][tuple([slice(None) if axis is None else codes[axis] for axis in axes])]
+                for node, axes in operands
+            ]
+            values = product(*cuts).ravel()
+            place = int(values.argmax())
+            tied = tied or int(np.count_nonzero(values >= values[place] * (1 - TIE))) > 1
+            for variable, code in zip(variables, np.unravel_index(place, shape), strict=True):
+                codes[variable] = int(code)
+        return codes, tied
+
+    # ------------------------------------------------------------------ max-marginals
+
+    def _free(self) -> dict[int, FloatArray]:
+        return {variable: np.ones(self._cardinalities[variable]) for variable in self.variables}
+
+    def max_marginals(
+        self, tables: Sequence[FloatArray], allowed: Mapping[int, FloatArray]
+    ) -> dict[int, FloatArray] | None:
+        """Return for each variable the best probability by state, over the best of all; None if that is zero.
+
+        Parameters
+        ----------
+        tables
+            The tables of the product.
+        allowed
+            A vector of ones and zeros for each variable; zeros forbid states.
+        """
+        if self._marginals is None:
+            scopes = [*self.scopes, *((variable,) for variable in self.variables)]
+            plan = make_plan(scopes, self._cardinalities, order=self.plan.order)
+            self._marginals = marginal_program(plan, self.variables, MaxProduct)
+        output, _ = self._marginals.marginals([*tables, *(allowed[variable] for variable in self.variables)])
+        if not output.size:
+            return None
+        places = self._marginals.places
+        return {variable: output[slice(*places[variable])] for variable in self.variables}
+
+    def _first(self, tables: Sequence[FloatArray], allowed: Mapping[int, FloatArray]) -> Codes | None:
+        """Return the first of the most probable joint states.
+
+        What all of them agree on is decided. The undecided variables fall into parts that share no table, and in each
+        part the first variable takes its first possible state; repeat until nothing is undecided.
+        """
+        allowed = dict(allowed)
+        while True:
+            marginals = self.max_marginals(tables, allowed)
+            if marginals is None:
+                return None
+            possible = {v: np.flatnonzero(m >= (1 - TIE) * m.max()) for v, m in marginals.items()}
+            undecided = [variable for variable in self.variables if len(possible[variable]) > 1]
+            if not undecided:
+                return {variable: int(states[0]) for variable, states in possible.items()}
+            for variable in self._firsts(undecided):
+                allowed[variable] = np.zeros_like(allowed[variable])
+                allowed[variable][possible[variable][0]] = 1.0
+
+    def _firsts(self, undecided: Sequence[int]) -> list[int]:
+        """Return the first variable of each connected part of the undecided ones."""
+        part = {variable: variable for variable in undecided}
+
+        def first(variable: int) -> int:
+            while part[variable] != variable:
+                part[variable] = part[part[variable]]
+                variable = part[variable]
+            return variable
+
+        for scope in self.scopes:
+            inside = [first(variable) for variable in scope if variable in part]
+            for root in inside:
+                part[root] = min(inside)
+        return [variable for variable in undecided if first(variable) == variable]
+
+    # ------------------------------------------------------------------ the k best
+
+    def best_first(self, tables: Sequence[FloatArray]) -> Iterator[Codes]:
+        """Yield all joint states of positive probability, the most probable first.
+
+        Notes
+        -----
+        Two passes of max-marginals for each state after the first. The space is split where the next best of a part
+        differs from its best: one half keeps the best, the other has the next.
+        """
+        order = count()
+        queue: list[tuple[float, int, float, Codes, dict[int, FloatArray], int]] = []
+
+        def enqueue(best: Codes, allowed: dict[int, FloatArray], log_best: float) -> None:
+            """Queue a part of the space by its second best, which differs from its best in the variable found here."""
+            marginals = self.max_marginals(tables, allowed)
+            ratio, differing = 0.0, -1
+            for variable, marginal in (marginals or {}).items():
+                others = np.delete(marginal, best[variable]) / marginal[best[variable]]
+                if others.max(initial=0.0) > ratio:
+                    ratio, differing = float(others.max()), variable
+            if ratio > 0:
+                log_second = log_best + math.log(ratio)
+                heapq.heappush(queue, (-log_second, next(order), log_best, best, allowed, differing))
+
+        free = self._free()
+        first = self._first(tables, free) if self.variables else self.best(tables)
+        if first is None:
+            return
+        yield first
+        enqueue(first, free, 0.0)
+        while queue:
+            negative, _, log_best, best, allowed, variable = heapq.heappop(queue)
+            same, other = dict(allowed), dict(allowed)
+            same[variable] = np.zeros_like(allowed[variable])
+            same[variable][best[variable]] = 1.0
+            other[variable] = allowed[variable] - same[variable]
+            found = self._first(tables, other)
+            if found is None:
+                continue
+            yield found
+            enqueue(found, other, -negative)
+            enqueue(best, same, log_best)
+
+
+class MarginalMaximizer(NamedTuple):
+    """Marginal MAP: sum out what is not asked for, then maximise what is (constrained elimination)."""
+
+    sums: Program
+    """Leaves tables over the targets only."""
+    maximizer: Maximizer
+
+    @classmethod
+    def compile(cls, plan: Plan) -> MarginalMaximizer:
+        """Return the program for a plan that keeps the targets."""
+        sums = sum_program(plan, keep_nodes=True)
+        scopes = [plan.axes[root] for root in plan.roots if plan.axes[root]]
+        return cls(sums, Maximizer(scopes, plan.cardinalities))
+
+    def tables(self, tables: Sequence[FloatArray]) -> list[FloatArray] | None:
+        """Return the tables over the targets, or None if everything has probability zero."""
+        nodes = self.sums.nodes(tables)
+        roots = self.sums.plan.roots
+        if not all(np.any(nodes[root]) for root in roots):
+            return None
+        return [nodes[root] for root in roots if self.sums.plan.axes[root]]
