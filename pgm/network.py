@@ -140,10 +140,10 @@ class BayesianNetwork:
         return len(self._cpts)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other network has the same variables and equal tables, whatever the declared order."""
+        """Return whether the other network has the same variables and tables; order does not matter."""
         if not isinstance(other, BayesianNetwork):
             return NotImplemented
-        return self._index.keys() == other._index.keys() and all(cpt == other.cpt(cpt.child.name) for cpt in self._cpts)
+        return self.dag == other.dag and all(_same(cpt, other.cpt(cpt.child.name)) for cpt in self._cpts)
 
     def __hash__(self) -> int:
         return hash(frozenset(self.variables))
@@ -221,18 +221,31 @@ class BayesianNetwork:
         """
         return self._engine.marginals(evidence, likelihoods=likelihoods, order=order, memory_budget=memory_budget)
 
-    def probability(self, evidence: Mapping[str, Label] | None = None, *, memory_budget: int = MEMORY_BUDGET) -> float:
-        """Return P(evidence): 0.0 if it is impossible, 1.0 if there is none."""
-        return math.exp(self.log_probability(evidence, memory_budget=memory_budget))
+    def probability(
+        self,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> float:
+        """Return P(evidence): 0.0 if it is impossible, 1.0 if there is none.
+
+        With ``likelihoods``, the probability of the evidence and of what the likelihoods report.
+        """
+        return math.exp(self.log_probability(evidence, likelihoods=likelihoods, memory_budget=memory_budget))
 
     def log_probability(
-        self, evidence: Mapping[str, Label] | None = None, *, memory_budget: int = MEMORY_BUDGET
+        self,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
     ) -> float:
         """Return the natural logarithm of P(evidence): minus infinity if it is impossible.
 
         Does not underflow where :meth:`probability` would.
         """
-        return self._engine.log_probability(evidence, memory_budget=memory_budget)
+        return self._engine.log_probability(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
 
     def mpe(
         self,
@@ -321,10 +334,6 @@ class BayesianNetwork:
             As in :meth:`query`; None for all marginals.
         observed
             Names that will be observed; their values do not matter.
-        likelihoods
-            Likelihood (virtual) evidence, ``{name: P(what was seen | state) for each state}``, in declared order or by
-            label. Only ratios matter. It is what an unreliable report of the variable says, and weighs its states; it
-            does not fix the variable's posterior.
         order
             Elimination order to use instead of the best one found.
         """
@@ -353,6 +362,8 @@ class BayesianNetwork:
 
 def _by_child(cpts: Iterable[CPT]) -> dict[str, CPT]:
     tables: dict[str, CPT] = {}
+    if isinstance(cpts, (CPT, set, frozenset)):
+        raise TableError(f"a network is built of a list of CPT objects, in declared order, not a {type(cpts).__name__}")
     for cpt in cpts:
         if not isinstance(cpt, CPT):
             raise TableError(f"a network is built of CPT objects, not {cpt!r}")
@@ -362,6 +373,10 @@ def _by_child(cpts: Iterable[CPT]) -> dict[str, CPT]:
     if not tables:
         raise TableError("a network needs at least one table")
     return tables
+
+
+def _same(cpt: CPT, other: CPT) -> bool:
+    return cpt == other or (cpt.names != other.names and Factor.__eq__(cpt, other.reorder(cpt.names)))
 
 
 def _check_variables(tables: Mapping[str, CPT]) -> None:

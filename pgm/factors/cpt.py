@@ -7,7 +7,6 @@ as a noisy-or.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeAlias
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgm.errors import TableError, listing
-from pgm.factors.factor import Factor, FloatArray, check_size
+from pgm.factors.factor import MAX_AXES, Factor, FloatArray, as_table, check_size
 from pgm.factors.printing import format_table
 from pgm.factors.variable import Label, Variable
 
@@ -30,9 +29,6 @@ ROUNDING = 1e-6
 
 EXACT = 1e-12
 """Rows this close to one are left exactly as they are."""
-
-MAX_AXES = 64
-"""NumPy's limit."""
 
 
 class CPT(Factor):
@@ -86,6 +82,8 @@ class CPT(Factor):
     def __init__(
         self, child: Variable, values: ArrayLike | Mapping[Any, Any], parents: Iterable[Variable] = ()
     ) -> None:
+        if isinstance(parents, (set, frozenset)):
+            raise TableError(f"the parents of {child.name!r} must be in the order of the axes; a set has none")
         above = (parents,) if isinstance(parents, Variable) else tuple(parents)
         for variable in (child, *above):
             if not isinstance(variable, Variable):
@@ -267,10 +265,7 @@ def _joint_labels(parents: Sequence[Variable]) -> Iterator[tuple[Label, ...]]:
 
 def _array(child: Variable, parents: Sequence[Variable], values: ArrayLike) -> FloatArray:
     shape = tuple(variable.cardinality for variable in (*parents, child))
-    try:
-        table = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TableError(f"{_title(child, parents)} is not a table of numbers: {error}") from None
+    table = as_table(values, _title(child, parents))
     if table.shape != shape:
         axes = ", ".join(f"{v.name}={v.cardinality}" for v in (*parents, child))
         raise TableError(f"{_title(child, parents)} must have shape {shape} ({axes}), not {table.shape}")
@@ -303,7 +298,7 @@ def _row(child: Variable, labels: tuple[Label, ...], row: Any) -> FloatArray:
             for label, number in row.items():
                 numbers[child.code(label)] = number
         else:
-            given = np.array(row, dtype=np.float64)
+            given = as_table(row, where)
             if given.shape != numbers.shape:
                 raise TableError(f"{where} must have {child.cardinality} numbers, not {row!r}")
             numbers = given
@@ -311,30 +306,30 @@ def _row(child: Variable, labels: tuple[Label, ...], row: Any) -> FloatArray:
         raise (
             error if isinstance(error, TableError) else TableError(f"{where} is not made of numbers: {row!r}")
         ) from None
-    if np.isnan(numbers).any():
-        raise TableError(f"{where} contains NaN")
+    if not np.isfinite(numbers).all():
+        raise TableError(f"{where} {_fault(numbers)}: {listing(numbers.tolist(), limit=6)}")
     return numbers
 
 
 def _checked(child: Variable, parents: Sequence[Variable], table: FloatArray) -> FloatArray:
     """Return the table with rounding divided out, or raise naming the row at fault."""
-    sums = table.sum(axis=-1)
-    error = np.abs(sums - 1.0)
-    good = error <= ROUNDING  # False for NaN
-    if not good.all() or (table < 0).any():
-        bad = ~good | (table < 0).any(axis=-1)
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities and huge numbers are reported below
+        sums = table.sum(axis=-1)
+        error = np.abs(sums - 1.0)
+    bad = ~(error <= ROUNDING) | (table < 0).any(axis=-1)  # not (NaN <= ...) is bad, too
+    if bad.any():
         position = tuple(int(code) for code in np.argwhere(bad)[0])
         labels = ", ".join(f"{v.name}={v.states[code]!r}" for v, code in zip(parents, position, strict=True))
-        row = table[position]
-        fault = (
-            "contains NaN"
-            if np.isnan(row).any()
-            else "has a negative number"
-            if (row < 0).any()
-            else (f"sums to {math.fsum(row):.10g}, not 1")
-        )
         where = f"the row {labels} of P({child.name} | ...)" if parents else f"P({child.name})"
-        raise TableError(f"{where} {fault}: {listing(row.tolist(), limit=6)}")
+        raise TableError(f"{where} {_fault(table[position])}: {listing(table[position].tolist(), limit=6)}")
     if (error > EXACT).any():
         table = table / sums[..., None]
     return table
+
+
+def _fault(row: FloatArray) -> str:
+    if not np.isfinite(row).all():
+        return "contains NaN" if np.isnan(row).any() else "contains an infinite number"
+    if (row < 0).any():
+        return "has a negative number"
+    return f"sums to {sum(row.tolist()):.10g}, not 1"

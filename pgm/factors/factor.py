@@ -21,7 +21,7 @@ from pgm.factors.variable import Label, Variable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MEMORY_BUDGET", "Factor", "as_names", "check_size", "format_bytes"]
+__all__ = ["MAX_AXES", "MEMORY_BUDGET", "Factor", "as_names", "as_table", "check_size", "format_bytes"]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Names: TypeAlias = str | Iterable[str]
@@ -31,11 +31,18 @@ Names: TypeAlias = str | Iterable[str]
 def as_names(names: Names) -> tuple[str, ...]:
     """Return one name or several as a tuple, so that ``"a"`` means the variable a and not its letters.
 
+    A set has no order of its own, and would have another one in each process; it is sorted.
+
     >>> as_names("rain"), as_names(["rain", "wet"])
     (('rain',), ('rain', 'wet'))
     """
-    return (names,) if isinstance(names, str) else tuple(names)
+    if isinstance(names, str):
+        return (names,)
+    return tuple(sorted(names) if isinstance(names, (set, frozenset)) else names)
 
+
+MAX_AXES = 64
+"""NumPy's limit."""
 
 MEMORY_BUDGET = 4 * 2**30
 """Bytes that one table, or the tables of one query, may take unless the caller says otherwise."""
@@ -47,7 +54,7 @@ def check_size(shape: Iterable[int], what: str, budget: int = MEMORY_BUDGET) -> 
     Raises
     ------
     TooLargeError
-        Says what the table is, its number of cells, and the limit.
+        Says what the table is, its number of cells or axes, and the limit.
 
     Examples
     --------
@@ -56,7 +63,10 @@ def check_size(shape: Iterable[int], what: str, budget: int = MEMORY_BUDGET) -> 
     ...
     pgm.errors.TooLargeError: P(Y | 40 parents) would have 2,199,023,255,552 cells (17.6 TB); the limit is 4.29 GB
     """
-    cells = math.prod(shape)
+    sizes = tuple(shape)
+    cells = math.prod(sizes)
+    if len(sizes) > MAX_AXES:
+        raise TooLargeError(f"{what} would have {len(sizes)} axes; an array can have {MAX_AXES}")
     if cells * 8 > budget:
         limit = format_bytes(budget)
         raise TooLargeError(f"{what} would have {cells:,} cells ({format_bytes(cells * 8)}); the limit is {limit}")
@@ -74,6 +84,23 @@ def format_bytes(size: int) -> str:
     return f"{size} bytes"
 
 
+def as_table(values: ArrayLike, what: str) -> FloatArray:
+    """Return a new array of the values; what carries labels of its own is refused, for they would be ignored.
+
+    Raises
+    ------
+    TableError
+        If they are not numbers, or a pandas object.
+    """
+    if type(values).__module__.partition(".")[0] == "pandas":
+        kind = type(values).__name__
+        raise TableError(f"{what} is a pandas {kind}: give rows by label, or .to_numpy() to go by position")
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TableError(f"{what} is not made of numbers: {error}") from None
+
+
 class Factor:
     """A table over the joint states of its variables.
 
@@ -87,7 +114,7 @@ class Factor:
     Raises
     ------
     TableError
-        For a repeated variable, a wrong shape, or a NaN.
+        For a repeated variable, a wrong shape, or a number that is not finite.
 
     Examples
     --------
@@ -114,15 +141,12 @@ class Factor:
         names = [variable.name for variable in scope]
         if len(set(names)) != len(names):
             raise TableError(f"a factor's variables must be all different, not {listing(names)}")
-        try:
-            table = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise TableError(f"the values over {listing(names)} are not a table of numbers: {error}") from None
+        table = as_table(values, f"the table over {listing(names)}")
         shape = tuple(variable.cardinality for variable in scope)
         if table.shape != shape:
             raise TableError(f"a table over {listing(names)} has shape {shape}, not {table.shape}")
-        if np.isnan(table).any():
-            raise TableError(f"the table over {listing(names)} contains NaN")
+        if not np.isfinite(table).all():
+            raise TableError(f"the table over {listing(names)} contains NaN or an infinite number")
         self._set(scope, table)
 
     @classmethod
@@ -204,7 +228,19 @@ class Factor:
         return tuple(variable.code(states[variable.name]) for variable in self.variables)
 
     def to_dict(self) -> dict[Any, float]:
-        """Return ``{label: number}`` for one variable, ``{(label, ...): number}`` for several or none."""
+        """Return ``{label: number}`` for one variable, ``{(label, ...): number}`` for several or none.
+
+        Raises
+        ------
+        TableError
+            If a variable has both 1 and True, or 0 and False, which are one key of a Python dict; see
+            :meth:`to_frame`.
+        """
+        for variable in self.variables:
+            if len(set(variable.states)) < variable.cardinality:
+                raise TableError(
+                    f"a dict cannot tell apart the states of {variable.name!r}, {listing(variable.states)}"
+                )
         if len(self.variables) == 1:
             return dict(zip(self.variables[0].states, self.values.tolist(), strict=True))
         return {
@@ -300,7 +336,7 @@ class Factor:
             If the values sum to zero.
         """
         total = self.values.sum()
-        if not total > 0:
+        if not 0 < total < math.inf:
             raise TableError(f"the table over {listing(self.names)} sums to {total} and cannot be normalised")
         return Factor._of(self.variables, np.asarray(self.values / total))
 

@@ -84,6 +84,8 @@ class Variable:
     def __init__(self, name: str, states: Iterable[Label]) -> None:
         if not isinstance(name, str) or not name:
             raise TableError(f"a variable's name must be non-empty text, not {name!r}")
+        if isinstance(states, (set, frozenset)):
+            raise TableError(f"the states of {name!r} must be in order; a set has none")
         if isinstance(states, (str, bytes)) or not isinstance(states, Iterable):
             raise TableError(f"the states of {name!r} must be a list of labels, not {states!r}")
         labels = tuple(_plain(label) for label in states)

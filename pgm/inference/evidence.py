@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgm.errors import EvidenceError, UnknownNameError, listing
-from pgm.factors.factor import FloatArray, Names, as_names
+from pgm.errors import EvidenceError, TableError, UnknownNameError, listing
+from pgm.factors.factor import FloatArray, Names, as_names, as_table
 from pgm.factors.variable import Label, Variable
 
 __all__ = ["Evidence", "ancestral", "code_evidence", "code_likelihoods", "code_targets", "connected"]
@@ -26,7 +26,9 @@ class Evidence(NamedTuple):
     codes: dict[int, int]
     """States observed."""
     likelihoods: dict[int, FloatArray]
-    """Likelihood vectors of unobserved variables: P(what was seen | state), up to a factor; largest entry 1."""
+    """Likelihood vectors of unobserved variables: P(what was seen | state), divided by the largest entry."""
+    log_scale: float
+    """ln of the product of what they were divided by."""
 
 
 def code_evidence(
@@ -39,7 +41,7 @@ def code_evidence(
     UnknownNameError, UnknownStateError
         For a name or a label that does not exist; the message lists those that do.
     """
-    if not evidence:
+    if evidence is None:
         return {}
     if not isinstance(evidence, Mapping):
         raise EvidenceError(f"evidence is a mapping from variable names to states, not {evidence!r}")
@@ -58,7 +60,7 @@ def code_likelihoods(
     index: Mapping[str, int],
     likelihoods: Mapping[str, ArrayLike | Mapping[Label, float]] | None,
 ) -> dict[int, FloatArray]:
-    """Return likelihood vectors by variable number, each with largest entry 1.
+    """Return likelihood vectors by variable number.
 
     Raises
     ------
@@ -67,7 +69,7 @@ def code_likelihoods(
     EvidenceError
         For a vector of the wrong length, with a negative, infinite or missing number, or all zeros.
     """
-    if not likelihoods:
+    if likelihoods is None:
         return {}
     if not isinstance(likelihoods, Mapping):
         raise EvidenceError(f"likelihoods is a mapping from variable names to vectors, not {likelihoods!r}")
@@ -78,7 +80,7 @@ def _likelihood(variable: Variable, given: Any) -> FloatArray:
     vector = by_label(variable, given, "the likelihood")
     if not vector.max() > 0:
         raise EvidenceError(f"the likelihood of {variable.name!r} is zero for every state")
-    return np.asarray(vector / vector.max())
+    return vector
 
 
 def by_label(variable: Variable, given: Any, what: str) -> FloatArray:
@@ -96,9 +98,9 @@ def by_label(variable: Variable, given: Any, what: str) -> FloatArray:
             raise EvidenceError(f"{what} of {variable.name!r} needs a number for each of {states}")
         given = [numbers[code] for code in range(variable.cardinality)]
     try:
-        vector = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise EvidenceError(f"{what} of {variable.name!r} is not made of numbers: {given!r}") from None
+        vector = as_table(given, f"{what} of {variable.name!r}")
+    except TableError as error:
+        raise EvidenceError(str(error)) from None
     if vector.shape != (variable.cardinality,):
         raise EvidenceError(f"{what} of {variable.name!r} needs one number for each of {states}, not {given!r}")
     if not (np.isfinite(vector).all() and (vector >= 0).all()):
@@ -116,15 +118,15 @@ def code_targets(index: Mapping[str, int], targets: Names) -> tuple[int, ...]:
     EvidenceError
         If no variable is asked for, or one twice.
     """
+    if isinstance(targets, (set, frozenset)) or not isinstance(targets, Iterable):
+        raise EvidenceError(f"targets are one name or a list of names, in the order wanted, not {targets!r}")
     names = as_names(targets)
     if not names:
         raise EvidenceError("no target: name at least one variable to ask for")
-    for name in names:
-        if name not in index:
-            raise UnknownNameError(f"no variable {name!r}; the variables are {listing(index)}")
-    if len(set(names)) != len(names):
+    numbers = tuple(_numbered(index, name) for name in names)
+    if len(set(numbers)) != len(numbers):
         raise EvidenceError(f"a target is named twice: {listing(names)}")
-    return tuple(index[name] for name in names)
+    return numbers
 
 
 def ancestral(parents: Sequence[Sequence[int]], nodes: Iterable[int]) -> list[int]:

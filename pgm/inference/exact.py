@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgm.errors import ImpossibleEvidenceError
-from pgm.factors.factor import MEMORY_BUDGET, Factor, FloatArray, Names
+from pgm.factors.factor import MEMORY_BUDGET, Factor, FloatArray, Names, check_size
 from pgm.factors.variable import Label
 from pgm.inference.contraction import Result
 from pgm.inference.evidence import Evidence, code_evidence, code_likelihoods, code_targets
@@ -50,6 +50,9 @@ class ExactInference(Model):
     ) -> Factor:
         """Return P(targets | evidence), its axes in the order asked. See ``BayesianNetwork.query``."""
         asked = code_targets(self.index, targets)
+        check_size(
+            (self.cardinalities[target] for target in asked), f"the joint of {len(asked)} variables", memory_budget
+        )
         known = self.code(evidence, likelihoods)
         codes = known.codes
         free = tuple(target for target in asked if target not in codes and target not in self.constant)
@@ -158,7 +161,9 @@ class ExactInference(Model):
         else:
             shown = list(asked)
             likelihoods = {n: vector for n, vector in known.likelihoods.items() if n not in codes}
-            log_joint = self._log_probability(Evidence({**known.codes, **codes}, likelihoods), memory_budget)
+            log_joint = self._log_probability(
+                known._replace(codes={**known.codes, **codes}, likelihoods=likelihoods), memory_budget
+            )
             log_joint += sum(math.log(v[codes[n]]) for n, v in known.likelihoods.items() if n in codes)
         assignment = {
             self.variables[number].name: self.variables[number].states[everything[number]] for number in shown
@@ -167,22 +172,30 @@ class ExactInference(Model):
 
     def _log_joint(self, codes: Mapping[int, int], known: Evidence) -> float:
         """Return ln P of a complete joint state, likelihoods included, straight from the tables."""
-        total = sum(
-            math.log(values[tuple([codes[v] for v in scope])])
-            for values, scope in zip(self.values, self.scopes, strict=True)
-        )
-        return total + sum(math.log(vector[codes[n]]) for n, vector in known.likelihoods.items())
+        entries = [
+            values[tuple([codes[v] for v in scope])] for values, scope in zip(self.values, self.scopes, strict=True)
+        ]
+        entries += [vector[codes[number]] for number, vector in known.likelihoods.items()]
+        return float(np.log(entries).sum()) + known.log_scale
 
     def log_probability(
-        self, evidence: Mapping[str, Label] | None = None, *, memory_budget: int = MEMORY_BUDGET
+        self,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
     ) -> float:
         """Return ln P(evidence), minus infinity if it is impossible. See ``BayesianNetwork.log_probability``."""
-        return self._log_probability(self.code(evidence), memory_budget)
+        try:
+            known = self.code(evidence, likelihoods)
+        except ImpossibleEvidenceError:  # a likelihood that rules out what is observed
+            return -math.inf
+        return self._log_probability(known, memory_budget)
 
     def _log_probability(self, known: Evidence, memory_budget: int = MEMORY_BUDGET) -> float:
         question = Question("sum", (), frozenset(known.codes), frozenset(known.likelihoods))
         table, log_scale = self._value(self.prepare(question, memory_budget), known)
-        return math.log(table) + log_scale if table > 0 else -math.inf
+        return math.log(table) + log_scale + known.log_scale if table > 0 else -math.inf
 
     def query_plan(
         self, targets: Names | None, observed: Names = (), *, order: Sequence[str] | None = None
@@ -200,17 +213,21 @@ class ExactInference(Model):
     def code(self, evidence: Mapping[str, Label] | None, likelihoods: Likelihoods | None = None) -> Evidence:
         """Return evidence and likelihoods by number; a likelihood of an observed variable has said its say."""
         codes = code_evidence(self.variables, self.index, evidence)
-        if not likelihoods:
-            return Evidence(codes, {})
+        if likelihoods is None:
+            return Evidence(codes, {}, 0.0)
         vectors = code_likelihoods(self.variables, self.index, likelihoods)
-        for number, code in codes.items():
-            if number in vectors and vectors.pop(number)[code] == 0:
-                name, label = self.variables[number].name, self.variables[number].states[code]
+        log_scale = 0.0
+        for number in [n for n in vectors if n in codes or n in self.constant]:
+            weight = float(vectors.pop(number)[codes.get(number, 0)])
+            if weight == 0:
+                name, label = self.variables[number].name, self.variables[number].states[codes.get(number, 0)]
                 raise ImpossibleEvidenceError(f"{name}={label!r} is observed, but its likelihood is zero")
-        return Evidence(codes, {n: vector for n, vector in vectors.items() if n not in self.constant})
+            log_scale += math.log(weight)
+        log_scale += sum(math.log(vector.max()) for vector in vectors.values())
+        return Evidence(codes, {n: vector / vector.max() for n, vector in vectors.items()}, log_scale)
 
     def _with_constants(self, known: Evidence) -> Evidence:
-        return Evidence({**self.constant, **known.codes}, known.likelihoods) if self.constant else known
+        return known._replace(codes={**self.constant, **known.codes}) if self.constant else known
 
     def _value(self, prepared: Prepared, known: Evidence) -> Result:
         tables, constant = prepared.sliced(self._with_constants(known))
@@ -254,4 +271,4 @@ class ExactInference(Model):
     def _is_impossible(self, items: list[tuple[int, int | FloatArray]]) -> bool:
         codes = {number: what for number, what in items if isinstance(what, int)}
         vectors = {number: what for number, what in items if not isinstance(what, int)}
-        return self._log_probability(Evidence(codes, vectors)) == -math.inf
+        return self._log_probability(Evidence(codes, vectors, 0.0)) == -math.inf

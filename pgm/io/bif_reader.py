@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgm.errors import FormatError, UnknownStateError, listing
-from pgm.factors.cpt import MAX_AXES
-from pgm.factors.factor import FloatArray, check_size
+from pgm.factors.factor import MAX_AXES, FloatArray, check_size
 from pgm.factors.variable import Variable
 from pgm.io.assembly import Table, assemble, checked_rows, declared, row_name
 from pgm.io.bif_tokens import Block, Token, Tokens, blocks, unquoted

@@ -39,9 +39,11 @@ def test_right_tables_are_taken(values):
         (np.array(GOOD).transpose(1, 0, 2), [A, B], "must have shape (2, 3, 2)"),
         (changed([0.5, 0.4]), [A, B], "A='a0', B='b0' of P(C | ...) sums to 0.9, not 1: 0.5, 0.4"),
         (changed([0, 0]), [A, B], "A='a0', B='b0' of P(C | ...) sums to 0, not 1"),
-        (changed([float("inf"), 0]), [A, B], "sums to inf"),
+        (changed([float("inf"), -float("inf")]), [A, B], "contains an infinite number"),
+        (changed([1e308, 1e308]), [A, B], "not 1"),
+        (changed([float("inf"), 0]), [A, B], "contains an infinite number"),
         ([0.3, 0.3], [], "P(C) sums to 0.6, not 1"),
-        ([["x", "y"]], [], "not a table of numbers"),
+        ([["x", "y"]], [], "is not made of numbers"),
         (GOOD, [A, A], "a variable twice"),
         ([[1, 0], [0, 1]], [C], "a variable twice"),
         (GOOD, ["A", "B"], "Variable objects"),
@@ -51,6 +53,18 @@ def test_wrong_tables_name_the_child_and_the_row(values, parents, message):
     with pytest.raises(TableError) as caught:
         CPT(C, values, parents)
     assert message in str(caught.value)
+
+
+def test_what_has_no_order_or_other_labels_is_refused():
+    import pandas as pd
+
+    with pytest.raises(TableError, match="a set has none"):
+        CPT(C, GOOD, {A, B})
+    with pytest.raises(TableError, match="pandas Series"):
+        CPT(C, pd.Series([0.2, 0.8], index=["c1", "c0"]))
+    with pytest.raises(TableError, match="pandas DataFrame"):
+        CPT(C, pd.DataFrame({"c1": [0.5, 0.5], "c0": [0.5, 0.5]}), [A])
+    assert CPT(C, pd.Series([0.2, 0.8], index=["c1", "c0"]).to_dict())["c1"] == 0.2
 
 
 def test_rows_by_label_land_where_their_labels_say():

@@ -112,6 +112,18 @@ def test_access_by_label():
     assert Factor([pair], [0.25, 0.75])["y", 2] == 0.75
 
 
+def test_a_dict_that_would_lose_a_state_is_refused():
+    both = Factor([Variable("X", [1, True, 0])], [0.2, 0.5, 0.3])
+    with pytest.raises(TableError, match="cannot tell apart the states of 'X'"):
+        both.to_dict()
+    assert both.to_frame()["value"].tolist() == [0.2, 0.5, 0.3]
+
+
+def test_infinite_numbers_are_refused():
+    with pytest.raises(TableError, match="infinite"):
+        Factor([A], [float("inf"), 1.0])
+
+
 def test_frame_has_a_row_for_each_joint_state():
     frame = Factor([A, C], [[1.0, 2.0], [3.0, 4.0]]).to_frame()
     assert frame.to_dict("list") == {
@@ -178,6 +190,7 @@ def test_reorder_moves_axes():
         ("", ["a"], "non-empty"), (3, ["a"], "non-empty"), ("X", [], "at least one"), ("X", "ab", "list of labels"),
         ("X", ["a", "a"], "twice"), ("X", [1, 1.0], "twice"), ("X", [None, 1], "missing"),
         ("X", [float("nan")], "missing"), ("X", [[1]], "hashable"), ("X", 3, "list of labels"),
+        ("X", {"a", "b"}, "a set has none"),
     ],
 )  # fmt: skip
 def test_wrong_variables_are_refused(name, states, message):

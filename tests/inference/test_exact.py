@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pgm.errors import (
     EvidenceError,
     ImpossibleEvidenceError,
+    TableError,
     TooLargeError,
     UnknownNameError,
     UnknownStateError,
@@ -201,6 +202,14 @@ def test_wrong_questions_are_errors_that_name_the_offender():
         net.query("X1", {"X2": "one"})
     with pytest.raises(EvidenceError, match="mapping"):
         net.query("X1", [("X2", 1)])
+    for nothing in ([], 0, ""):
+        with pytest.raises(EvidenceError, match="mapping"):
+            net.query("X1", nothing)
+    for targets in (None, 42, {"X1", "X2"}):
+        with pytest.raises(EvidenceError, match="targets are one name or a list of names"):
+            net.query(targets)
+    with pytest.raises(UnknownNameError):
+        net.query([["X1"]])
 
 
 def test_integer_labels_are_labels_not_positions():
@@ -282,6 +291,10 @@ def test_too_large_is_refused_with_numbers_before_anything_is_allocated():
     assert small.query("g0_0", {"g7_7": 1}).values.sum() == pytest.approx(1)
     with pytest.raises(TooLargeError, match="60 variables"):
         chain(60).query([f"X{i}" for i in range(1, 61)])
+    with pytest.raises(TooLargeError, match="60 variables"):
+        chain(60).query(chain(60).names, dict.fromkeys(chain(60).names, 0))
+    with pytest.raises(TooLargeError, match="70 axes"):
+        chain(70).query(chain(70).names)
 
 
 def test_order_of_the_question_and_of_the_tables_do_not_matter():
@@ -356,3 +369,26 @@ def test_likelihood_evidence_leaves_no_trace():
             net.query("Fault", likelihoods={"Alarm": wrong})
     with pytest.raises(ImpossibleEvidenceError, match="likelihood is zero"):
         net.query("Fault", {"Alarm": "rings"}, likelihoods={"Alarm": [1.0, 0.0]})
+
+
+def test_probability_of_evidence_with_likelihoods():
+    net = leak_network()
+    report = {"Wet": [0.1, 0.9]}
+    expected = 0.1 * net.probability({"Wet": "no"}) + 0.9 * net.probability({"Wet": "yes"})
+    assert net.probability(likelihoods=report) == pytest.approx(expected)
+    seen = 0.9 * net.probability({"Wet": "yes", "Bill": "high"})
+    assert net.probability({"Wet": "yes", "Bill": "high"}, likelihoods=report) == pytest.approx(seen)
+    assert net.probability({"Wet": "yes"}, likelihoods={"Wet": [1.0, 0.0]}) == 0.0
+    assert net.mpe(likelihoods=report).log_joint == pytest.approx(math.log(0.9 * 0.2 * 0.9 * 0.9))
+
+
+def test_equality_ignores_the_order_of_nodes_and_parents():
+    net = leak_network()
+    wet = net.cpt("Wet")
+    swapped = CPT(wet.child, wet.values.transpose(1, 0, 2), [wet.parents[1], wet.parents[0]])
+    other = BayesianNetwork([swapped, net.cpt("Bill"), net.cpt("Burst"), net.cpt("Leak")])
+    assert other == net
+    assert hash(other) == hash(net)
+    assert leak_network(dry=1e-9) != net
+    with pytest.raises(TableError, match="a list of CPT objects, in declared order, not a CPT"):
+        BayesianNetwork(net.cpt("Leak"))
