@@ -130,6 +130,12 @@ def test_a_directed_cycle_is_spelled_out() -> None:
     assert caught.value.line in (9, 12)
 
 
+def test_a_variable_has_one_table() -> None:
+    with pytest.raises(FormatError, match="'A' has a second table; the first is line 9") as caught:
+        bif.from_string(SOUND + "probability ( A ) {\n  table 0.4, 0.6;\n}\n")
+    assert caught.value.line == 16
+
+
 def test_the_error_of_a_file_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "broken.bif"
     path.write_text(SOUND.replace("(y)", "(w)"))
