@@ -126,46 +126,31 @@ class Maximizer:
             scopes = [*self.scopes, *((variable,) for variable in self.variables)]
             plan = make_plan(scopes, self._cardinalities, order=self.plan.order)
             self._marginals = marginal_program(plan, self.variables, MaxProduct)
-        output, _ = self._marginals.marginals([*tables, *(allowed[variable] for variable in self.variables)])
-        if not output.size:
-            return None
-        places = self._marginals.places
-        return {variable: output[slice(*places[variable])] for variable in self.variables}
+        return _by_variable(self._marginals, [*tables, *(allowed[variable] for variable in self.variables)])
 
     def _first(self, tables: Sequence[FloatArray], allowed: Mapping[int, FloatArray]) -> Codes | None:
-        """Return the first of the most probable joint states.
+        """Return the first of the most probable joint states, or None if that probability is zero.
 
         What all of them agree on is decided. The undecided variables fall into parts that share no table, and in each
-        part the first variable takes its first possible state; repeat until nothing is undecided.
+        part the first variable takes its first possible state. Then the same for the smaller problem that is left.
         """
-        allowed = dict(allowed)
-        while True:
-            marginals = self.max_marginals(tables, allowed)
-            if marginals is None:
-                return None
+        marginals = self.max_marginals(tables, allowed)
+        codes: Codes = {}
+        scopes, left = list(self.scopes), list(tables)
+        while marginals is not None:
             possible = {v: np.flatnonzero(m >= (1 - TIE) * m.max()) for v, m in marginals.items()}
-            undecided = [variable for variable in self.variables if len(possible[variable]) > 1]
-            if not undecided:
-                return {variable: int(states[0]) for variable, states in possible.items()}
-            for variable in self._firsts(undecided):
-                allowed[variable] = np.zeros_like(allowed[variable])
-                allowed[variable][possible[variable][0]] = 1.0
-
-    def _firsts(self, undecided: Sequence[int]) -> list[int]:
-        """Return the first variable of each connected part of the undecided ones."""
-        part = {variable: variable for variable in undecided}
-
-        def first(variable: int) -> int:
-            while part[variable] != variable:
-                part[variable] = part[part[variable]]
-                variable = part[variable]
-            return variable
-
-        for scope in self.scopes:
-            inside = [first(variable) for variable in scope if variable in part]
-            for root in inside:
-                part[root] = min(inside)
-        return [variable for variable in undecided if first(variable) == variable]
+            undecided = [variable for variable, states in possible.items() if len(states) > 1]
+            waiting = set(undecided).difference(_first_of_each_part(undecided, scopes))
+            codes.update((v, int(states[0])) for v, states in possible.items() if v not in waiting)
+            if not waiting:
+                return codes
+            scopes, left = _cut(scopes, left, codes)
+            scopes += [(variable,) for variable in sorted(waiting)]
+            left += [allowed[variable] for variable in sorted(waiting)]
+            program = marginal_program(make_plan(scopes, self._cardinalities), sorted(waiting), MaxProduct)
+            marginals = _by_variable(program, left)
+            allowed = {variable: np.ones_like(allowed[variable]) for variable in waiting}  # now among the tables
+        return None
 
     # ------------------------------------------------------------------ the k best
 
@@ -210,6 +195,41 @@ class Maximizer:
             yield found
             enqueue(found, other, -negative)
             enqueue(best, same, log_best)
+
+
+def _by_variable(program: Program, tables: Sequence[FloatArray]) -> dict[int, FloatArray] | None:
+    """Return the marginals of a program in increasing order of variables, or None if the value is zero."""
+    output, _ = program.marginals(tables)
+    return {v: output[slice(*program.places[v])] for v in sorted(program.places)} if output.size else None
+
+
+def _cut(
+    scopes: Sequence[tuple[int, ...]], tables: Sequence[FloatArray], codes: Mapping[int, int]
+) -> tuple[list[tuple[int, ...]], list[FloatArray]]:
+    """Return the tables at the states decided, without those that are single numbers then."""
+    kept = []
+    for scope, table in zip(scopes, tables, strict=True):
+        rest = tuple(variable for variable in scope if variable not in codes)
+        if rest:
+            kept.append((rest, table[tuple([codes.get(variable, slice(None)) for variable in scope])]))
+    return [scope for scope, _ in kept], [table for _, table in kept]
+
+
+def _first_of_each_part(variables: Sequence[int], scopes: Sequence[tuple[int, ...]]) -> list[int]:
+    """Return the smallest of each set of variables that are connected by scopes."""
+    root = {variable: variable for variable in variables}
+
+    def find(variable: int) -> int:
+        while root[variable] != variable:
+            root[variable] = root[root[variable]]
+            variable = root[variable]
+        return variable
+
+    for scope in scopes:
+        inside = [find(variable) for variable in scope if variable in root]
+        for variable in inside:
+            root[variable] = min(inside)
+    return [variable for variable in variables if find(variable) == variable]
 
 
 class MarginalMaximizer(NamedTuple):
