@@ -73,12 +73,13 @@ class BayesianNetwork:
     def __init__(self, cpts: Iterable[CPT], dag: DAG | None = None) -> None:
         tables = _by_child(cpts)
         _check_variables(tables)
-        edges = [(parent.name, name) for name, cpt in tables.items() for parent in cpt.parents]
-        drawn = DAG(edges, nodes=list(tables))
+        drawn = _drawn(tables, list(tables))
         if dag is not None:
+            if not isinstance(dag, DAG):
+                raise GraphError(f"dag must be a DAG, not {dag!r}")
             if drawn != dag:
                 raise GraphError(_difference(drawn, dag))
-            drawn = DAG(edges, nodes=dag.nodes)
+            drawn = _drawn(tables, dag.nodes)
         set_once = object.__setattr__
         set_once(self, "dag", drawn)
         set_once(self, "_cpts", tuple(tables[name] for name in drawn.nodes))
@@ -134,7 +135,7 @@ class BayesianNetwork:
             raise UnknownNameError(f"no variable {name!r}; the variables are {listing(self.names)}") from None
 
     def __contains__(self, name: object) -> bool:
-        return name in self._index
+        return isinstance(name, str) and name in self._index
 
     def __len__(self) -> int:
         return len(self._cpts)
@@ -362,7 +363,7 @@ class BayesianNetwork:
 
 def _by_child(cpts: Iterable[CPT]) -> dict[str, CPT]:
     tables: dict[str, CPT] = {}
-    if isinstance(cpts, (CPT, set, frozenset)):
+    if isinstance(cpts, (CPT, set, frozenset)) or not isinstance(cpts, Iterable):
         raise TableError(f"a network is built of a list of CPT objects, in declared order, not a {type(cpts).__name__}")
     for cpt in cpts:
         if not isinstance(cpt, CPT):
@@ -377,6 +378,10 @@ def _by_child(cpts: Iterable[CPT]) -> dict[str, CPT]:
 
 def _same(cpt: CPT, other: CPT) -> bool:
     return cpt == other or (cpt.names != other.names and Factor.__eq__(cpt, other.reorder(cpt.names)))
+
+
+def _drawn(tables: Mapping[str, CPT], order: Sequence[str]) -> DAG:
+    return DAG([(parent.name, name) for name in order for parent in tables[name].parents], nodes=order)
 
 
 def _check_variables(tables: Mapping[str, CPT]) -> None:

@@ -82,12 +82,7 @@ class CPT(Factor):
     def __init__(
         self, child: Variable, values: ArrayLike | Mapping[Any, Any], parents: Iterable[Variable] = ()
     ) -> None:
-        if isinstance(parents, (set, frozenset)):
-            raise TableError(f"the parents of {child.name!r} must be in the order of the axes; a set has none")
-        above = (parents,) if isinstance(parents, Variable) else tuple(parents)
-        for variable in (child, *above):
-            if not isinstance(variable, Variable):
-                raise TableError(f"a CPT is built of Variable objects, not {variable!r}")
+        above = _checked_parents(child, parents)
         scope = (*above, child)
         names = [variable.name for variable in scope]
         if len(set(names)) != len(names):
@@ -132,7 +127,7 @@ class CPT(Factor):
         >>> CPT.from_function(sum6, [dice], lambda n: [1 - n / 6, n / 6])[3, True]
         0.5
         """
-        above = tuple(parents)
+        above = _checked_parents(child, parents)
         check_size([variable.cardinality for variable in (*above, child)], _title(child, above))
         return cls(
             child, {labels: function(*labels) for labels in _joint_labels(above)} if above else function(), above
@@ -184,9 +179,11 @@ class CPT(Factor):
         >>> round(cpt["yes", "yes", "yes"], 6)
         0.892
         """
+        if not isinstance(causes, Mapping):
+            raise TableError(f"the causes of {child.name!r} are {{parent: {{label: strength}}}}, not {causes!r}")
         if child.cardinality != 2:
             raise TableError(f"a noisy-or needs a child of two states; {child.name!r} has {child.cardinality}")
-        parents = tuple(causes)
+        parents = _checked_parents(child, causes)
         check_size([variable.cardinality for variable in (*parents, child)], _title(child, parents))
         absent = np.array(1.0 - _probability(leak, f"the leak of {child.name!r}"))
         for parent, strengths in causes.items():
@@ -204,7 +201,7 @@ class CPT(Factor):
     @classmethod
     def uniform(cls, child: Variable, parents: Iterable[Variable] = ()) -> CPT:
         """Return the CPT whose rows are all uniform."""
-        above = tuple(parents)
+        above = _checked_parents(child, parents)
         shape = [variable.cardinality for variable in (*above, child)]
         check_size(shape, _title(child, above))
         return cls(child, np.full(shape, 1.0 / child.cardinality), above)
@@ -231,11 +228,21 @@ class CPT(Factor):
         """
         if not concentration > 0:
             raise TableError(f"the concentration must be positive, not {concentration!r}")
-        above = tuple(parents)
+        above = _checked_parents(child, parents)
         shape = [variable.cardinality for variable in (*above, child)]
         check_size(shape, _title(child, above))
         rows = np.random.default_rng(rng).dirichlet(np.full(child.cardinality, concentration), size=shape[:-1])
         return cls(child, rows, above)
+
+
+def _checked_parents(child: Variable, parents: Iterable[Variable]) -> tuple[Variable, ...]:
+    if isinstance(parents, (set, frozenset)):
+        raise TableError(f"the parents of {child.name!r} must be in the order of the axes; a set has none")
+    above = (parents,) if isinstance(parents, Variable) else tuple(parents)
+    for variable in (child, *above):
+        if not isinstance(variable, Variable):
+            raise TableError(f"a CPT is built of Variable objects, not {variable!r}")
+    return above
 
 
 def _restore(kind: type[CPT], variables: tuple[Variable, ...], values: FloatArray) -> CPT:
@@ -282,6 +289,8 @@ def _rows_by_label(child: Variable, parents: Sequence[Variable], rows: Mapping[A
             expected = listing(parent.name for parent in parents)
             raise TableError(f"a row of {_title(child, parents)} is named by labels of {expected}, not {key!r}")
         position = tuple(parent.code(label) for parent, label in zip(parents, labels, strict=True))
+        if not np.isnan(table[position][0]):
+            raise TableError(f"{_title(child, parents)} has the row {labels!r} twice")
         table[position] = _row(child, labels, row)
     filled = ~np.isnan(table[..., 0])
     if not filled.all():

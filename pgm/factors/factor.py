@@ -21,7 +21,17 @@ from pgm.factors.variable import Label, Variable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MAX_AXES", "MEMORY_BUDGET", "Factor", "as_names", "as_table", "check_size", "format_bytes"]
+__all__ = [
+    "MAX_AXES",
+    "MEMORY_BUDGET",
+    "Factor",
+    "as_names",
+    "as_table",
+    "check_size",
+    "format_bytes",
+    "format_cells",
+    "format_count",
+]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Names: TypeAlias = str | Iterable[str]
@@ -69,7 +79,28 @@ def check_size(shape: Iterable[int], what: str, budget: int = MEMORY_BUDGET) -> 
         raise TooLargeError(f"{what} would have {len(sizes)} axes; an array can have {MAX_AXES}")
     if cells * 8 > budget:
         limit = format_bytes(budget)
-        raise TooLargeError(f"{what} would have {cells:,} cells ({format_bytes(cells * 8)}); the limit is {limit}")
+        size = format_bytes(cells * 8)
+        raise TooLargeError(f"{what} would have {format_cells(cells)} ({size}); the limit is {limit}")
+
+
+def format_count(number: int) -> str:
+    """Return a whole number for people, rounded if it is astronomical.
+
+    >>> format_count(12_345), format_count(3**100)
+    ('12,345', '5e+47')
+    """
+    if number < 10**15:
+        return f"{number:,}"
+    return f"{float(number):.0e}" if number < 10**300 else "over 1e300"
+
+
+def format_cells(cells: int) -> str:
+    """Return a number of cells for people.
+
+    >>> format_cells(4096)
+    '4,096 cells'
+    """
+    return f"{format_count(cells)} cells"
 
 
 def format_bytes(size: int) -> str:
@@ -78,6 +109,8 @@ def format_bytes(size: int) -> str:
     >>> format_bytes(17_592_186_044_416), format_bytes(800)
     ('17.6 TB', '800 bytes')
     """
+    if size >= 10**30:
+        return "over a million YB"
     for power, unit in ((24, "YB"), (21, "ZB"), (18, "EB"), (15, "PB"), (12, "TB"), (9, "GB"), (6, "MB"), (3, "kB")):
         if size >= 10**power:
             return f"{size / 10**power:.3g} {unit}"
@@ -95,9 +128,14 @@ def as_table(values: ArrayLike, what: str) -> FloatArray:
     if type(values).__module__.partition(".")[0] == "pandas":
         kind = type(values).__name__
         raise TableError(f"{what} is a pandas {kind}: give rows by label, or .to_numpy() to go by position")
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise TableError(f"{what} has masked numbers")
     try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        found = np.asarray(values)
+        if found.dtype.kind not in "biufO":
+            raise TypeError(f"found {found.dtype}")
+        return np.array(found, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise TableError(f"{what} is not made of numbers: {error}") from None
 
 
@@ -137,7 +175,12 @@ class Factor:
     _axes: dict[str, int]
 
     def __init__(self, variables: Iterable[Variable], values: ArrayLike) -> None:
+        if isinstance(variables, (set, frozenset)):
+            raise TableError("a factor's variables must be in the order of the axes; a set has none")
         scope = tuple(variables)
+        for variable in scope:
+            if not isinstance(variable, Variable):
+                raise TableError(f"a factor is built over Variable objects, not {variable!r}")
         names = [variable.name for variable in scope]
         if len(set(names)) != len(names):
             raise TableError(f"a factor's variables must be all different, not {listing(names)}")
@@ -283,11 +326,12 @@ class Factor:
             If the two disagree about the states of a shared variable.
         """
         if not isinstance(other, Factor):
-            return Factor(self.variables, self.values * float(other))
+            return Factor(self.variables, self.values * _number(other))
         scope, left, right = _aligned(self, other)
+        check_size([variable.cardinality for variable in scope], "the product")
         return Factor._of(scope, np.asarray(left * right))
 
-    def divide(self, other: Factor) -> Factor:
+    def divide(self, other: Factor | float) -> Factor:
         """Return the quotient, with 0/0 = 0 (Koller and Friedman, definition 10.7).
 
         Raises
@@ -295,7 +339,10 @@ class Factor:
         TableError
             If a number other than 0 would be divided by 0.
         """
+        if not isinstance(other, Factor):
+            other = Factor((), _number(other))
         scope, left, right = _aligned(self, other)
+        check_size([variable.cardinality for variable in scope], "the quotient")
         left, right = np.broadcast_arrays(left, right)
         if np.any((right == 0) & (left != 0)):
             raise TableError(f"a number other than 0 over {listing(self.names)} would be divided by 0")
@@ -363,8 +410,10 @@ class Factor:
         return self.product(other)
 
     __rmul__ = __mul__
+    __iter__ = None  # indexing by label must not make a factor look like a sequence of positions
+    __contains__ = None
 
-    def __truediv__(self, other: Factor) -> Factor:
+    def __truediv__(self, other: Factor | float) -> Factor:
         return self.divide(other)
 
     def __eq__(self, other: object) -> bool:
@@ -373,7 +422,13 @@ class Factor:
         return self.variables == other.variables and bool(np.array_equal(self.values, other.values))
 
     def __hash__(self) -> int:
-        return hash((self.variables, self.values.tobytes()))
+        return hash((self.variables, (self.values + 0.0).tobytes()))  # -0.0 equals 0.0 and must hash alike
+
+
+def _number(value: object) -> float:
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        return float(value)
+    raise TableError(f"a factor is multiplied or divided by a factor or a number, not {value!r}")
 
 
 def _aligned(left: Factor, right: Factor) -> tuple[tuple[Variable, ...], FloatArray, FloatArray]:

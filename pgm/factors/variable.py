@@ -44,8 +44,13 @@ def _key(label: Label) -> tuple[bool, Label]:
 
 
 def _plain(label: Label) -> Label:
-    """Return a NumPy scalar as the Python value it stands for, anything else unchanged."""
-    return label.item() if isinstance(label, np.generic) else label
+    """Return a NumPy scalar as the Python value it stands for, anything else unchanged.
+
+    Dates stay what they are: as Python values, those in nanoseconds would be bare integers.
+    """
+    if isinstance(label, np.generic) and not isinstance(label, (np.datetime64, np.timedelta64)):
+        return label.item()  # type: ignore[no-any-return]
+    return label
 
 
 class Variable:

@@ -9,16 +9,16 @@ one forward and one backward pass give every marginal and every family at once.
 A :class:`Program` is a plan turned into a list of array operations, each with its kernel chosen beforehand; running it
 is a loop without decisions. Programs are immutable and share nothing between runs, so many threads may run one at once.
 
-Underflow. The passes run unscaled first. Only if the result is so small that digits may have been lost are they run
-again with every table divided by its maximum and the logarithms carried alongside, at last in extended precision. Only
-what is zero then is impossible.
+Underflow. The passes run unscaled first. If the result is so small that digits may have been lost they run again with
+every table divided by its maximum; and if even then a product might leave the range of floating-point numbers, once
+more on logarithms. What is zero then is impossible.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -33,6 +33,9 @@ __all__ = ["Program", "Result", "marginal_program", "sum_program"]
 
 TINY = 1e-140
 """Results below this are computed again with scaling."""
+
+SMALLEST = 1e-290
+"""Products of scaled tables whose smallest positive entries multiply to less than this are left to logarithms."""
 
 LARGE_CELLS = 4096
 """Tables of more cells than this are released as soon as nothing needs them any more."""
@@ -102,15 +105,34 @@ class Program:
     """
 
     __slots__ = (
-        "_backward", "_forward", "_n_slots", "_reads", "_roots", "_seeds", "_slot_of", "_total", "peak_bytes", "places",
+        "_backward",
+        "_forward",
+        "_n_slots",
+        "_reads",
+        "_recompile",
+        "_roots",
+        "_seeds",
+        "_slot_of",
+        "_total",
+        "_twin",
+        "peak_bytes",
+        "places",
         "plan",
-    )  # fmt: skip
+    )
 
     def __init__(
-        self, compiler: _Compiler, roots: list[int], backward: _Backward | None = None, *, keep_nodes: bool = False
+        self,
+        compiler: _Compiler,
+        roots: list[int],
+        recompile: Callable[[], Program],
+        backward: _Backward | None = None,
+        *,
+        keep_nodes: bool = False,
     ) -> None:
         self.plan = compiler.plan
         self._total = compiler.semiring.total
+        self._recompile = recompile
+        self._twin: Program | None = None
         self._slot_of = compiler.slot_of
         self.places = backward.places if backward else {}
         self._roots = roots
@@ -128,83 +150,129 @@ class Program:
 
         The result's axes are the kept variables, in the order in which the plan was asked to keep them.
         """
-        slots: list[Any] = [*tables, *[None] * (self._n_slots - len(tables))]
-        _run(self._forward, slots)
+        slots = self._plain_forward(tables)
         table: Any = 1.0
         for root in self._roots:
             table = table * slots[root]
         if np.max(table) >= TINY:
             return Result(table, 0.0)
-        for scaled in self._wider(tables):
-            slots, log_scale = self._scaled_forward(scaled)
+        try:
+            slots, log_scale = self._scaled_forward(tables)
             table = np.ones(())
             for root in self._roots:
-                table, log_scale = _rescale(table * slots[root], log_scale)
-            if table.any():
-                break
-        return Result(table.astype(np.float64), log_scale)
+                table, log_scale = _rescale(_product_of(table, slots[root]), log_scale)
+            return Result(table, log_scale)
+        except _UnderflowError:
+            twin = self._on_logarithms
+            slots = twin._log_forward(tables)
+            return _exponential(np.asarray(sum(slots[root] for root in twin._roots)))
 
-    def nodes(self, tables: Sequence[FloatArray]) -> list[Any]:
-        """Return the table of every node of the plan after a forward pass, each divided by its maximum."""
-        slots: list[Any] = []
-        for scaled in self._wider(tables):
-            slots, _ = self._scaled_forward(scaled)
-            if all(np.any(slots[root]) for root in self._roots):
-                break
-        return [slots[slot] for slot in self._slot_of]
+    def nodes(self, tables: Sequence[FloatArray]) -> tuple[list[Any], bool]:
+        """Return the table of every node of the plan after a forward pass, and whether they are logarithms.
+
+        If they are not, each is divided by a number of its own.
+        """
+        slots = self._plain_forward(tables)
+        if any(np.max(slots[root]) < TINY for root in self._roots):
+            try:
+                slots, _ = self._scaled_forward(tables)
+            except _UnderflowError:
+                twin = self._on_logarithms
+                slots = twin._log_forward(tables)
+                return [slots[slot] for slot in twin._slot_of], True
+        return [slots[slot] for slot in self._slot_of], False
 
     def marginals(self, tables: Sequence[FloatArray]) -> Result:
         """Return the posterior marginals side by side (see ``places``), and the log of the contraction's value.
 
         If the value is zero there are no marginals: the table is empty and the logarithm is minus infinity.
         """
-        slots: list[Any] = [*tables, *[None] * (self._n_slots - len(tables))]
-        _run(self._forward, slots)
+        slots = self._plain_forward(tables)
         value = 1.0
         for root in self._roots:
             value *= float(slots[root])
         if value < TINY:
-            return self._scaled_marginals(tables)
+            try:
+                return self._scaled_marginals(tables)
+            except _UnderflowError:
+                return self._rearranged(self._on_logarithms._log_marginals(tables))
         self._seed(slots)
         _run(self._backward, slots)
         return Result(self._output(slots), math.log(value))
 
-    def _wider(self, tables: Sequence[FloatArray]) -> Iterator[Sequence[Any]]:
-        """Yield the tables for another attempt: as they are, then in extended precision if the answer is not zero."""
-        yield tables
-        support, _ = self._scaled_forward([(table > 0).astype(np.float64) for table in tables])
-        if all(np.any(support[root]) for root in self._roots):
-            yield [table.astype(np.longdouble) for table in tables]
+    def _plain_forward(self, tables: Sequence[FloatArray]) -> list[Any]:
+        slots: list[Any] = [*tables, *[None] * (self._n_slots - len(tables))]
+        _run(self._forward, slots)
+        return slots
 
-    def _scaled_forward(self, tables: Sequence[Any]) -> tuple[list[Any], float]:
+    # ------------------------------------------------------------------ very small numbers
+
+    def _scaled_forward(self, tables: Sequence[FloatArray]) -> tuple[list[Any], float]:
+        """Return the slots, each divided by its maximum, and the log of the scale taken out.
+
+        Raises
+        ------
+        _UnderflowError
+            If a product could leave the range of floating-point numbers all the same.
+        """
         slots: list[Any] = [None] * self._n_slots
         log_scale = 0.0
         for slot, table in enumerate(tables):
             slots[slot], log_scale = _rescale(table, log_scale)
         for kernel, out, fetch, dead in self._forward:
-            slots[out], log_scale = _rescale(kernel(*fetch(slots)), log_scale)
+            slots[out], log_scale = _rescale(_safely(kernel, fetch(slots)), log_scale)
             for slot in dead:
                 slots[slot] = None
         return slots, log_scale
 
     def _scaled_marginals(self, tables: Sequence[FloatArray]) -> Result:
-        for scaled in self._wider(tables):
-            slots, log_scale = self._scaled_forward(scaled)
-            if not all(slots[root] > 0 for root in self._roots):
-                continue
-            log_scale += sum(float(np.log(slots[root])) for root in self._roots)
-            self._seed(slots)
-            for kernel, out, fetch, dead in self._backward:
-                slots[out], _ = _rescale(kernel(*fetch(slots)), 0.0)
-                for slot in dead:
-                    slots[slot] = None
-            output = self._output(slots)
-            totals = [self._total(output[start:stop]) for start, stop in self.places.values()]
-            if all(total > 0 for total in totals):
-                for (start, stop), total in zip(self.places.values(), totals, strict=True):
-                    output[start:stop] /= total
-                return Result(output, log_scale)
-        return Result(np.empty(0), -math.inf)
+        slots, log_scale = self._scaled_forward(tables)
+        if not all(slots[root] > 0 for root in self._roots):
+            return Result(np.empty(0), -math.inf)
+        log_scale += sum(math.log(slots[root]) for root in self._roots)
+        self._seed(slots)
+        for kernel, out, fetch, dead in self._backward:
+            slots[out], _ = _rescale(_safely(kernel, fetch(slots)), 0.0)
+            for slot in dead:
+                slots[slot] = None
+        output = self._output(slots)
+        for start, stop in self.places.values():
+            output[start:stop] /= self._total(output[start:stop])
+        return Result(output, log_scale)
+
+    @property
+    def _on_logarithms(self) -> Program:
+        """The same program on logarithms, compiled when first needed."""
+        if self._twin is None:
+            self._twin = self._recompile()
+        return self._twin
+
+    def _log_forward(self, tables: Sequence[FloatArray]) -> list[Any]:
+        with np.errstate(divide="ignore"):
+            return self._plain_forward([np.log(table) for table in tables])
+
+    def _log_marginals(self, tables: Sequence[FloatArray]) -> Result:
+        slots = self._log_forward(tables)
+        values = [float(slots[root]) for root in self._roots]
+        if -math.inf in values:
+            return Result(np.empty(0), -math.inf)
+        for slot, root in self._seeds:
+            slots[slot] = np.zeros(()) if root is None else np.asarray(-slots[root])
+        _run(self._backward, slots)
+        output = self._output(slots)
+        for start, stop in self.places.values():
+            part = _exponential(output[start:stop]).table
+            output[start:stop] = part / self._total(part)
+        return Result(output, sum(values))
+
+    def _rearranged(self, result: Result) -> Result:
+        """Return the twin's marginals in the places of this program."""
+        if not result.table.size:
+            return result
+        output = np.empty_like(result.table)
+        for variable, place in self._on_logarithms.places.items():
+            output[slice(*self.places[variable])] = result.table[slice(*place)]
+        return Result(output, result.log_scale)
 
     def _seed(self, slots: list[Any]) -> None:
         """Set the derivatives by the roots so that every belief comes out normalised."""
@@ -231,12 +299,37 @@ def _run(operations: list[Operation], slots: list[Any]) -> None:
             slots[slot] = None
 
 
+class _UnderflowError(ArithmeticError):
+    """A product may have left the range of floating-point numbers."""
+
+
+def _safely(kernel: Kernel, tables: tuple[Any, ...]) -> Any:
+    """Return the kernel's result, if the product of the smallest positive entries cannot underflow."""
+    if len(tables) > 1 and math.prod(map(_least, tables)) < SMALLEST:
+        raise _UnderflowError
+    return kernel(*tables)
+
+
+def _least(table: Any) -> float:
+    return float(np.min(table, initial=1.0, where=np.asarray(table) > 0))
+
+
+def _product_of(left: Any, right: Any) -> Any:
+    return _safely(np.multiply, (left, right))
+
+
 def _rescale(table: Any, log_scale: float) -> tuple[Any, float]:
     """Return the table divided by its maximum, and the log of the scale taken out so far."""
-    peak = np.max(table)
+    peak = float(np.max(table))
     if peak > 0:
-        return table / peak, log_scale + float(np.log(peak))
+        return table / peak, log_scale + math.log(peak)
     return table, log_scale
+
+
+def _exponential(logs: FloatArray) -> Result:
+    """Return a table given as logarithms, its maximum taken out."""
+    peak = float(logs.max())
+    return Result(np.zeros(logs.shape), 0.0) if peak == -math.inf else Result(np.exp(logs - peak), peak)
 
 
 def sum_program(plan: Plan, semiring: Semiring = SumProduct, *, keep_nodes: bool = False) -> Program:
@@ -256,7 +349,8 @@ def sum_program(plan: Plan, semiring: Semiring = SumProduct, *, keep_nodes: bool
     roots = compiler.real(plan.roots)
     if plan.kept and not keep_nodes:
         roots = [compiler.final(roots)]
-    return Program(compiler, roots, keep_nodes=keep_nodes)
+    twin = partial(sum_program, plan, semiring.of_logarithms or semiring, keep_nodes=keep_nodes)
+    return Program(compiler, roots, twin, keep_nodes=keep_nodes)
 
 
 def marginal_program(plan: Plan, wanted: Sequence[int], semiring: Semiring = SumProduct) -> Program:
@@ -274,7 +368,8 @@ def marginal_program(plan: Plan, wanted: Sequence[int], semiring: Semiring = Sum
     compiler = _Compiler(plan, semiring)
     compiler.forward()
     roots = compiler.real(plan.roots)
-    return Program(compiler, roots, _Backward(compiler, frozenset(wanted)))
+    twin = partial(marginal_program, plan, wanted, semiring.of_logarithms or semiring)
+    return Program(compiler, roots, twin, _Backward(compiler, frozenset(wanted)))
 
 
 class _Compiler:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgm.errors import ImpossibleEvidenceError
+from pgm.errors import EvidenceError, ImpossibleEvidenceError, TooLargeError
 from pgm.factors.factor import MEMORY_BUDGET, Factor, FloatArray, Names, check_size
 from pgm.factors.variable import Label
 from pgm.inference.contraction import Result
@@ -27,11 +27,18 @@ from pgm.inference.query_plan import QueryPlan
 
 __all__ = ["ExactInference"]
 
+TRIALS = 100
+"""How many parts of impossible evidence are tried in search of a small conflict."""
+
 Likelihoods: TypeAlias = Mapping[str, ArrayLike | Mapping[Label, float]]
 
 
 def _tuple(order: Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if order is None else tuple(order)
+    if order is None:
+        return None
+    if not isinstance(order, Sequence) or isinstance(order, str) or not all(isinstance(name, str) for name in order):
+        raise EvidenceError(f"an order is a list of names, not {order!r}")
+    return tuple(order)
 
 
 class ExactInference(Model):
@@ -50,14 +57,14 @@ class ExactInference(Model):
     ) -> Factor:
         """Return P(targets | evidence), its axes in the order asked. See ``BayesianNetwork.query``."""
         asked = code_targets(self.index, targets)
-        check_size(
-            (self.cardinalities[target] for target in asked), f"the joint of {len(asked)} variables", memory_budget
-        )
         known = self.code(evidence, likelihoods)
         codes = known.codes
         free = tuple(target for target in asked if target not in codes and target not in self.constant)
         question = Question("sum", free, frozenset(codes), frozenset(known.likelihoods), _tuple(order))
-        table = self._value(self.prepare(question, memory_budget), known).table
+        prepared = self.prepare(question, memory_budget)
+        shape = [self.cardinalities[target] for target in asked]
+        check_size(shape, f"the joint of {len(asked)} variables", memory_budget)
+        table = self._value(prepared, known).table
         total = table.sum() if free else table
         if not total > 0:
             raise self.impossible(known)
@@ -204,9 +211,12 @@ class ExactInference(Model):
         seen = frozenset(code_targets(self.index, observed)) if observed else frozenset()
         asked = code_targets(self.index, targets) if targets is not None else ()
         free = tuple(target for target in asked if target not in seen and target not in self.constant)
-        kind = "marginals" if targets is None else "sum"
-        prepared = self.prepare(Question(kind, free, seen, order=_tuple(order)))  # type: ignore[arg-type]
-        return QueryPlan.of(prepared.program, self.variables, tuple(sorted(seen)))
+        question = Question("marginals" if targets is None else "sum", free, seen, order=_tuple(order))
+        try:
+            memory = self.prepare(question).program.peak_bytes
+        except TooLargeError:
+            memory = None
+        return QueryPlan.of(self.plan(question), memory, self.variables, tuple(sorted(seen)))
 
     # ------------------------------------------------------------------ evidence
 
@@ -241,24 +251,30 @@ class ExactInference(Model):
     def impossible(self, known: Evidence) -> ImpossibleEvidenceError:
         """Return the error that names a smallest part of the evidence that cannot happen."""
         items: list[tuple[int, int | FloatArray]] = [*known.codes.items(), *known.likelihoods.items()]
-        conflict = sorted(self._conflict(items), key=lambda item: item[0])
+        conflict, smallest = self._conflict(items)
         named = ", ".join(
             f"{self.variables[number].name}={self.variables[number].states[what]!r}"
             if isinstance(what, int)
             else f"the likelihood of {self.variables[number].name}"
-            for number, what in conflict
+            for number, what in sorted(conflict, key=lambda item: item[0])
         )
-        return ImpossibleEvidenceError(f"the evidence has probability zero; in conflict: {named}")
+        among = "in conflict" if smallest else "in conflict, among others that may not matter"
+        return ImpossibleEvidenceError(f"the evidence has probability zero; {among}: {named}")
 
-    def _conflict(self, items: list[tuple[int, int | FloatArray]]) -> list[tuple[int, int | FloatArray]]:
-        """Return a subset of the evidence that is impossible while each proper subset of it is possible.
+    def _conflict(self, items: list[tuple[int, int | FloatArray]]) -> tuple[list[tuple[int, int | FloatArray]], bool]:
+        """Return a subset of the evidence that is impossible, and whether each proper subset of it is possible.
 
-        The last item of the shortest impossible prefix belongs to the conflict; move it to the front and repeat.
+        The last item of the shortest impossible prefix belongs to the conflict; move it to the front and repeat. Large
+        conflicts cost many trials; after ``TRIALS`` what is left is returned as it is.
         """
         core: list[tuple[int, int | FloatArray]] = []
+        trials = 0
         while not self._is_impossible(core):
             low, high = 0, len(items)  # core + items[:low] is possible, core + items[:high] is not
             while high - low > 1:
+                trials += 1
+                if trials > TRIALS:
+                    return [*core, *items[:high]], False
                 middle = (low + high) // 2
                 if self._is_impossible([*core, *items[:middle]]):
                     high = middle
@@ -266,9 +282,10 @@ class ExactInference(Model):
                     low = middle
             core.append(items[high - 1])
             items = items[: high - 1]
-        return core
+        return core, True
 
     def _is_impossible(self, items: list[tuple[int, int | FloatArray]]) -> bool:
         codes = {number: what for number, what in items if isinstance(what, int)}
         vectors = {number: what for number, what in items if not isinstance(what, int)}
-        return self._log_probability(Evidence(codes, vectors, 0.0)) == -math.inf
+        prepared = self.build(Question("sum", (), frozenset(codes), frozenset(vectors)))
+        return not self._value(prepared, Evidence(codes, vectors, 0.0)).table > 0

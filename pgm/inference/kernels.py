@@ -3,6 +3,8 @@
 A step multiplies tables and removes variables by the addition of a *semiring*: by sums for probabilities, by maxima for
 most probable explanations. A semiring here is a function that chooses a kernel from scopes and cardinalities alone, so
 the choice is made once, when a plan is compiled.
+
+Each semiring has a twin that works on logarithms, for products that leave the range of floating-point numbers.
 """
 
 from __future__ import annotations
@@ -22,17 +24,18 @@ try:  # the C function behind numpy.einsum, without a microsecond of argument ha
 except ImportError:  # pragma: no cover
     _einsum = np.einsum
 
-__all__ = ["MaxProduct", "Semiring", "SumProduct", "contract_pair", "is_einsum", "subscripts"]
+__all__ = ["MaxProduct", "Semiring", "SumProduct", "add_logarithms", "contract_pair", "is_einsum", "subscripts"]
 
 Kernel: TypeAlias = Callable[..., Any]
 Axes: TypeAlias = tuple[int, ...]
 Cells: TypeAlias = Callable[[Iterable[int]], int]
+Multiply: TypeAlias = Callable[[Sequence[Axes], Axes], Kernel]
 
 SMALL_CELLS = 4096
 """Up to this many cells of the joint scope one call is best, whatever it costs for each cell."""
 
 BLOCK_CELLS = 1 << 18
-"""Cells of a product that is formed at once before its maximum is taken (2 MB: it stays in the cache)."""
+"""Cells of a product that is formed at once before axes are removed (2 MB: it stays in the cache)."""
 
 MATRIX_WORK = 64
 """Multiplications for each member of a batch from which on a matrix product beats einsum (measured)."""
@@ -48,6 +51,8 @@ class Semiring(NamedTuple):
     """Called with the axes of the operands, the axes of the result, and a function that tells sizes."""
     total: Callable[[FloatArray], float]
     """What remains when everything is summed out."""
+    of_logarithms: Semiring | None = None
+    """The same on tables given as logarithms: slow, but nothing underflows."""
 
 
 def is_einsum(kernel: Kernel) -> bool:
@@ -137,49 +142,44 @@ def _sum_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
     return partial(_einsum, subscripts(operands, out))
 
 
-SumProduct = Semiring("sum-product", _sum_kernel, np.sum)
-"""Multiply and add: probabilities."""
+# ---------------------------------------------------------------------- maxima and logarithms
 
 
-# ---------------------------------------------------------------------- maxima
+def _blockwise(
+    operands: tuple[Axes, ...], out: Axes, cells: Cells, multiply: Multiply, reduce: Kernel, combine: Kernel
+) -> Kernel:
+    """Return the kernel that forms the product block by block and removes the other axes of each block.
 
-
-def _max_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
+    Parameters
+    ----------
+    operands, out, cells
+        As for :class:`Semiring`.
+    multiply
+        Makes the kernel of a product from the axes of its operands and of its result.
+    reduce
+        Removes the first axes of an array; called with the array and their number.
+    combine
+        Joins the results of two blocks; called with both and where to put the result.
+    """
     joint = dict.fromkeys(axis for axes in operands for axis in axes)
     gone = tuple(axis for axis in joint if axis not in out)
-    if not gone:
-        return partial(_einsum, subscripts(operands, out))
-    if len(operands) == 1:
-        return _max_alone(operands[0], out)
     looped: list[int] = []
     while cells(joint) > BLOCK_CELLS * cells(looped) and len(looped) < len(gone):
         looped.append(gone[len(looped)])
     inner = gone[len(looped) :]
-    block = _max_of_block([tuple(a for a in axes if a not in looped) for axes in operands], out, inner)
-    return _max_by_state(block, operands, tuple(looped), cells) if looped else block
-
-
-def _max_alone(axes: Axes, out: Axes) -> Kernel:
-    gone = tuple(position for position, axis in enumerate(axes) if axis not in out)
-    left = [axis for axis in axes if axis in out]
-    order = tuple(left.index(axis) for axis in out)
-    return lambda table: np.maximum.reduce(table, axis=gone).transpose(order)
-
-
-def _max_of_block(operands: Sequence[Axes], out: Axes, gone: Axes) -> Kernel:
-    """Return the kernel that multiplies tables and then takes the maximum over the first axes of the product."""
-    product = partial(_einsum, subscripts(operands, (*gone, *out)), order="C")
+    product = multiply([tuple(axis for axis in axes if axis not in looped) for axes in operands], (*inner, *out))
     if not gone:
         return product
-    first = tuple(range(len(gone)))
-    return lambda *tables: np.maximum.reduce(product(*tables), axis=first)
+
+    def block(*tables: FloatArray) -> FloatArray:
+        made: FloatArray = product(*tables)
+        return reduce(made, len(inner)) if inner else made
+
+    return _over_states(block, operands, tuple(looped), cells, combine) if looped else block
 
 
-def _max_by_state(block: Kernel, operands: tuple[Axes, ...], looped: Axes, cells: Cells) -> Kernel:
-    """Return the kernel that keeps the running maximum of a block over the joint states of some axes.
-
-    The table over the joint scope is never built as a whole.
-    """
+def _over_states(block: Kernel, operands: tuple[Axes, ...], looped: Axes, cells: Cells, combine: Kernel) -> Kernel:
+    """Return the kernel that runs a block at each joint state of some axes and combines the results."""
 
     def cut(axes: Axes, state: Sequence[int]) -> tuple[Any, ...]:
         fixed = dict(zip(looped, state, strict=True))
@@ -189,15 +189,77 @@ def _max_by_state(block: Kernel, operands: tuple[Axes, ...], looped: Axes, cells
     slices = [tuple(cut(axes, state) for axes in operands) for state in states]
 
     def kernel(*tables: FloatArray) -> FloatArray:
-        best: FloatArray | None = None
+        result: FloatArray | None = None
         for places in slices:
             found = block(*(table[place] for table, place in zip(tables, places, strict=True)))
-            best = found if best is None else np.maximum(best, found, out=best)
-        assert best is not None
-        return best
+            result = found if result is None else combine(result, found, result)
+        assert result is not None
+        return result
 
     return kernel
 
 
-MaxProduct = Semiring("max-product", _max_kernel, np.max)
+def _multiply(operands: Sequence[Axes], out: Axes) -> Kernel:
+    return partial(_einsum, subscripts(operands, out), order="C")
+
+
+def add_logarithms(operands: Sequence[Axes], out: Axes) -> Kernel:
+    """Return the kernel of a product of tables given as logarithms: their sum, with axes ``out``.
+
+    >>> add_logarithms([(0,), (1,)], (1, 0))(np.array([1.0, 2.0]), np.array([10.0, 20.0])).tolist()
+    [[11.0, 12.0], [21.0, 22.0]]
+    """
+    orders = [tuple(axes.index(axis) for axis in out if axis in axes) for axes in operands]
+    spread = [tuple(slice(None) if axis in axes else None for axis in out) for axes in operands]
+
+    def kernel(*tables: FloatArray) -> FloatArray:
+        aligned = (
+            np.asarray(table).transpose(order)[place]
+            for table, order, place in zip(tables, orders, spread, strict=True)
+        )
+        total = next(aligned) + np.zeros((1,) * len(out))
+        for table in aligned:
+            total = total + table
+        return total
+
+    return kernel
+
+
+def _max_first(table: FloatArray, number: int) -> FloatArray:
+    return np.maximum.reduce(table, axis=tuple(range(number)))  # type: ignore[no-any-return]
+
+
+def _log_sum_first(table: FloatArray, number: int) -> FloatArray:
+    flat = table.reshape(-1, *table.shape[number:])
+    peak = np.maximum.reduce(flat, axis=0)
+    shift = np.where(np.isneginf(peak), 0.0, peak)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(flat - shift).sum(axis=0)) + shift)
+
+
+def _max_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
+    if len(operands) == 1:
+        return _max_alone(operands[0], out)
+    return _blockwise(operands, out, cells, _multiply, _max_first, np.maximum)
+
+
+def _max_alone(axes: Axes, out: Axes) -> Kernel:
+    gone = tuple(position for position, axis in enumerate(axes) if axis not in out)
+    left = [axis for axis in axes if axis in out]
+    order = tuple(left.index(axis) for axis in out)
+    return lambda table: np.maximum.reduce(table, axis=gone).transpose(order)
+
+
+def _log_sum_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
+    return _blockwise(operands, out, cells, add_logarithms, _log_sum_first, np.logaddexp)
+
+
+def _log_max_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
+    return _blockwise(operands, out, cells, add_logarithms, _max_first, np.maximum)
+
+
+SumProduct = Semiring("sum-product", _sum_kernel, np.sum, Semiring("log sum-product", _log_sum_kernel, np.sum))
+"""Multiply and add: probabilities."""
+
+MaxProduct = Semiring("max-product", _max_kernel, np.max, Semiring("log max-product", _log_max_kernel, np.max))
 """Multiply and take the maximum: most probable explanations."""

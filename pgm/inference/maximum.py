@@ -20,10 +20,13 @@ import numpy as np
 
 from pgm.factors.factor import FloatArray
 from pgm.inference.contraction import Program, marginal_program, sum_program
-from pgm.inference.kernels import Kernel, MaxProduct, SumProduct
+from pgm.inference.kernels import Kernel, MaxProduct, SumProduct, add_logarithms
 from pgm.inference.planning import Plan, make_plan
 
 __all__ = ["MarginalMaximizer", "Maximizer"]
+
+TINY = 1e-250
+"""Products below this are compared by their logarithms."""
 
 TIE = 1e-9
 """Two probabilities are taken as equal if their ratio is this close to one."""
@@ -39,6 +42,8 @@ class _Decision(NamedTuple):
     operands: tuple[tuple[int, tuple[int | None, ...]], ...]
     """For each operand its node and, by axis, the decided variable to cut at, or None to keep the axis."""
     product: Kernel
+    add: Kernel
+    """The product on logarithms."""
 
 
 class Maximizer:
@@ -73,7 +78,8 @@ class Maximizer:
             for operand, scope in zip(step.operands, axes, strict=True)
         )
         shape = tuple(self._cardinalities[variable] for variable in step.summed)
-        return _Decision(step.summed, shape, operands, SumProduct.kernel(kept, step.summed, self.plan.cells))
+        product = SumProduct.kernel(kept, step.summed, self.plan.cells)
+        return _Decision(step.summed, shape, operands, product, add_logarithms(kept, step.summed))
 
     # ------------------------------------------------------------------ the best
 
@@ -84,23 +90,29 @@ class Maximizer:
         """
         if not self.variables:
             return {}
-        nodes = self.program.nodes(tables)
-        if not all(np.any(nodes[root]) for root in self.plan.roots):
+        nodes, logarithms = self.program.nodes(tables)
+        zero = -math.inf if logarithms else 0.0
+        if any(np.max(nodes[root]) == zero for root in self.plan.roots):
             return None
-        codes, tied = self._trace(nodes)
+        codes, tied = self._trace(nodes, logarithms)
         return self._first(tables, self._free()) if tied else codes
 
-    def _trace(self, nodes: Sequence[FloatArray]) -> tuple[Codes, bool]:
+    def _trace(self, nodes: Sequence[FloatArray], logarithms: bool) -> tuple[Codes, bool]:
         codes: Codes = {}
         tied = False
-        for variables, shape, operands, product in self._decisions:
+        for variables, shape, operands, product, add in self._decisions:
             cuts = [
                 nodes[node][tuple([slice(None) if axis is None else codes[axis] for axis in axes])]
                 for node, axes in operands
             ]
-            values = product(*cuts).ravel()
+            values = (add if logarithms else product)(*cuts).ravel()
             place = int(values.argmax())
-            tied = tied or int(np.count_nonzero(values >= values[place] * (1 - TIE))) > 1
+            if not logarithms and values[place] < TINY:  # too small to compare
+                with np.errstate(divide="ignore"):
+                    values = np.exp(add(*map(np.log, cuts)).ravel() - add(*map(np.log, cuts)).max())
+                place = int(values.argmax())
+            least = values[place] - TIE if logarithms else values[place] * (1 - TIE)
+            tied = tied or int(np.count_nonzero(values >= least)) > 1
             for variable, code in zip(variables, np.unravel_index(place, shape), strict=True):
                 codes[variable] = int(code)
         return codes, tied
@@ -248,8 +260,10 @@ class MarginalMaximizer(NamedTuple):
 
     def tables(self, tables: Sequence[FloatArray]) -> list[FloatArray] | None:
         """Return the tables over the targets, or None if everything has probability zero."""
-        nodes = self.sums.nodes(tables)
+        nodes, logarithms = self.sums.nodes(tables)
         roots = self.sums.plan.roots
-        if not all(np.any(nodes[root]) for root in roots):
+        zero = -math.inf if logarithms else 0.0
+        if any(np.max(nodes[root]) == zero for root in roots):
             return None
-        return [nodes[root] for root in roots if self.sums.plan.axes[root]]
+        found = [nodes[root] for root in roots if self.sums.plan.axes[root]]
+        return [np.exp(table - table.max()) for table in found] if logarithms else found

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pgm.errors import TooLargeError
-from pgm.factors.factor import format_bytes
+from pgm.factors.factor import format_bytes, format_cells
 from pgm.graph.elimination import best_order, interaction_graph
 
 __all__ = ["Plan", "Step", "make_plan"]
@@ -108,9 +108,10 @@ class Plan(NamedTuple):
         """
         size = self.largest_table * 8 if needed is None else needed
         if size > budget:
+            largest, limit = format_cells(self.largest_table), format_bytes(budget)
             raise TooLargeError(
-                f"{what} needs tables of {format_bytes(size)} at once, the largest of {self.largest_table:,} cells; "
-                f"the memory budget is {format_bytes(budget)}"
+                f"{what} needs tables of {format_bytes(size)} at once, the largest of {largest}; "
+                f"the memory budget is {limit}"
             )
 
     @property

@@ -18,7 +18,7 @@ from pgm.factors.variable import Variable
 from pgm.inference.contraction import Program, marginal_program, sum_program
 from pgm.inference.evidence import Evidence, ancestral, connected
 from pgm.inference.maximum import MarginalMaximizer, Maximizer
-from pgm.inference.planning import make_plan
+from pgm.inference.planning import Plan, make_plan
 
 __all__ = ["Model", "Prepared", "Question"]
 
@@ -83,6 +83,16 @@ class Prepared(NamedTuple):
         return tables, constant
 
 
+class _Layout(NamedTuple):
+    """The plan of a question and where its tables come from; see :class:`Prepared`."""
+
+    plan: Plan
+    tables: tuple[Any, ...]
+    slices: tuple[Slice, ...]
+    constants: tuple[tuple[FloatArray, tuple[int, ...]], ...]
+    soft: tuple[int, ...]
+
+
 class Model:
     """The tables of one network, numbered, with the programs prepared so far.
 
@@ -118,9 +128,11 @@ class Model:
         EvidenceError
             If a given order leaves out a variable.
         """
+        if not (isinstance(memory_budget, (int, float)) and memory_budget > 0):
+            raise EvidenceError(f"memory_budget is a positive number of bytes, not {memory_budget!r}")
         prepared = self._prepared.get(question)
         if prepared is None:
-            prepared = self._build(question, memory_budget)
+            prepared = self.build(question, memory_budget)
             with self._lock:
                 while len(self._prepared) >= PLANS_KEPT:
                     del self._prepared[next(iter(self._prepared))]
@@ -156,7 +168,30 @@ class Model:
             return [table for table in tables if table in near]  # the rest cannot make the evidence impossible
         return tables
 
-    def _build(self, question: Question, memory_budget: int) -> Prepared:
+    def plan(self, question: Question) -> Plan:
+        """Return the plan for a question, however large its tables."""
+        return self._lay_out(question).plan
+
+    def build(self, question: Question, memory_budget: int = MEMORY_BUDGET) -> Prepared:
+        """Return the program for a question, made now and not kept. Raises as :meth:`prepare` does."""
+        layout = self._lay_out(question)
+        plan, what = layout.plan, self._what(question)
+        plan.check_memory(memory_budget, what, plan.largest_stored * 8)
+        parts = layout.tables, layout.slices, layout.constants, layout.soft
+        if question.kind == "max":
+            maximizer = Maximizer(plan.scopes[: plan.n_tables], self.cardinalities, plan)
+            return Prepared(maximizer.program, *parts, maximizer)
+        if question.kind == "map":
+            marginal = MarginalMaximizer.compile(plan)
+            marginal.maximizer.plan.check_memory(memory_budget, what)
+            return Prepared(marginal.sums, *parts, marginal)
+        if question.kind == "marginals":
+            hidden = [v for v in range(len(self.variables)) if v not in question.observed and v not in self.constant]
+            return Prepared(marginal_program(plan, hidden), *parts)
+        plan.check_memory(memory_budget, what)
+        return Prepared(sum_program(plan), *parts)
+
+    def _lay_out(self, question: Question) -> _Layout:
         known = {*question.observed, *self.constant}
         scopes: list[tuple[int, ...]] = []
         heads: list[int | None] = []
@@ -180,20 +215,7 @@ class Model:
         heads += [None] * len(soft)
         order = None if question.order is None else self._numbered(question.order, scopes, question.targets)
         plan = make_plan(scopes, self.cardinalities, question.targets, heads, order)
-        plan.check_memory(memory_budget, self._what(question), plan.largest_stored * 8)
-        parts = tuple(ready), tuple(slices), tuple(constants), soft
-        if question.kind == "max":
-            maximizer = Maximizer(scopes, self.cardinalities, plan)
-            return Prepared(maximizer.program, *parts, maximizer)
-        if question.kind == "map":
-            marginal = MarginalMaximizer.compile(plan)
-            marginal.maximizer.plan.check_memory(memory_budget, self._what(question))
-            return Prepared(marginal.sums, *parts, marginal)
-        if question.kind == "marginals":
-            wanted = [number for number in range(len(self.variables)) if number not in known]
-            return Prepared(marginal_program(plan, wanted), *parts)
-        plan.check_memory(memory_budget, self._what(question))
-        return Prepared(sum_program(plan), *parts)
+        return _Layout(plan, tuple(ready), tuple(slices), tuple(constants), soft)
 
     def _numbered(self, order: Sequence[str], scopes: Iterable[Sequence[int]], kept: Sequence[int]) -> list[int]:
         given = [self.index[name] for name in order if name in self.index]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgm.factors.factor import format_bytes
+from pgm.factors.factor import format_bytes, format_cells, format_count
 from pgm.factors.variable import Variable
 
 if TYPE_CHECKING:
-    from pgm.inference.contraction import Program
+    from pgm.inference.planning import Plan
 
 __all__ = ["PlannedStep", "QueryPlan"]
 
@@ -56,9 +56,10 @@ class QueryPlan:
     """Upper bound of the bytes that the tables take at once."""
 
     @classmethod
-    def of(cls, program: Program, variables: Sequence[Variable], observed: Sequence[int]) -> QueryPlan:
-        """Return the record of a compiled program."""
-        plan = program.plan
+    def of(cls, plan: Plan, memory: int | None, variables: Sequence[Variable], observed: Sequence[int]) -> QueryPlan:
+        """Return the record of a plan; without a better bound of its memory, all its tables are added up."""
+        if memory is None:
+            memory = 8 * sum(plan.cells(axes) for axes in (*plan.axes, plan.kept))
 
         def names(numbers: Sequence[int]) -> tuple[str, ...]:
             return tuple(variables[number].name for number in numbers)
@@ -74,21 +75,22 @@ class QueryPlan:
         )
         return cls(
             names(plan.kept), names(observed), names(plan.order), plan.heuristic, steps,
-            plan.largest_table, plan.operations, program.peak_bytes,
+            plan.largest_table, plan.operations, memory,
         )  # fmt: skip
 
     def __str__(self) -> str:
         asked = ", ".join(self.targets) or "-"
         head = [
             f"targets {asked}; observed {', '.join(self.observed) or '-'}",
-            f"{len(self.order)} variables to sum out, order by {self.heuristic}; largest table {self.largest_table:,} "
-            f"cells, {self.operations:,} multiplications, {format_bytes(self.memory)}",
+            f"{len(self.order)} variables to sum out, order by {self.heuristic}; largest table "
+            f"{format_cells(self.largest_table)}, {format_count(self.operations)} multiplications, "
+            f"{format_bytes(self.memory)}",
         ]
         lines = []
         for number, step in enumerate(self.steps[:STEPS_SHOWN], start=1):
             joined = " * ".join(f"[{', '.join(scope)}]" for scope in step.tables)
             sums = f" sum over {', '.join(step.summed)}" if step.summed else ""
-            lines.append(f"{number:4}. {joined}{sums} -> [{', '.join(step.scope)}]  {step.cells:,} cells")
+            lines.append(f"{number:4}. {joined}{sums} -> [{', '.join(step.scope)}]  {format_cells(step.cells)}")
         if len(self.steps) > STEPS_SHOWN:
             lines.append(f"      ... {len(self.steps) - STEPS_SHOWN} more steps")
         return "\n".join([*head, *lines])

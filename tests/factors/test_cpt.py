@@ -93,6 +93,7 @@ def test_rows_by_label_land_where_their_labels_say():
         ({"a0": [0.5, 0.5], "a1": ["x", "y"]}, TableError, "not made of numbers"),
         ({"a0": [0.5, 0.5], "a1": [float("nan"), 1]}, TableError, "contains NaN"),
         ({("a0", "b0"): [0.5, 0.5]}, TableError, "named by labels of 'A'"),
+        ({"a0": [0.5, 0.5], ("a0",): [0.1, 0.9], "a1": [0.5, 0.5]}, TableError, "has the row ('a0',) twice"),
     ],
 )
 def test_wrong_rows_name_the_row(rows, error, message):
@@ -118,6 +119,7 @@ def test_builders():
     graded = CPT.from_function(C, [B], lambda b: {"c0": 0.1 * (1 + int(b[1])), "c1": 1 - 0.1 * (1 + int(b[1]))})
     assert graded["b2", "c0"] == pytest.approx(0.3)
     assert CPT.from_function(C, [], lambda: [0.2, 0.8])["c1"] == 0.8
+    assert CPT.uniform(B, A) == CPT.uniform(B, [A])
     assert CPT.uniform(B, [A]).values == pytest.approx(np.full((2, 3), 1 / 3))
     with pytest.raises(UnknownStateError, match="'C' has no state 'c7'"):
         CPT.deterministic(C, [A], lambda a: "c7")

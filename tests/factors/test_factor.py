@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgm.errors import TableError, UnknownNameError, UnknownStateError
+from pgm.errors import TableError, TooLargeError, UnknownNameError, UnknownStateError
 from pgm.factors import Factor, Variable
 from pgm.factors.variable import is_missing
 
@@ -219,3 +219,43 @@ def test_what_counts_as_missing():
 
     assert all(map(is_missing, [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]))
     assert not any(map(is_missing, ["", "NA", 0, False, (), np.datetime64("2020-01-01")]))
+
+
+def test_a_factor_is_no_sequence_and_no_container():
+    f = Factor([A], [0.5, 0.5])
+    for wrong in (lambda: list(f), lambda: "a0" in f):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_arithmetic_with_numbers():
+    f = Factor([A], [0.5, 2.0])
+    assert (f / 2).values.tolist() == [0.25, 1.0]
+    for wrong in (lambda: f * "a", lambda: f / None, lambda: f * True):
+        with pytest.raises(TableError, match="by a factor or a number"):
+            wrong()
+    with pytest.raises(TableError, match="divided by 0"):
+        f / 0
+    assert hash(Factor([A], [0.0, 1.0])) == hash(Factor([A], [-0.0, 1.0]))
+    with pytest.raises(TableError, match="Variable objects"):
+        Factor(["A"], [1.0, 2.0])
+    with pytest.raises(TableError, match="a set has none"):
+        Factor({A, B}, np.ones((2, 3)))
+    for wrong in (["0.5", "0.5"], np.ma.masked_array([0.5, 0.5], [True, False]), [None, 1.0], [10**400, 1]):
+        with pytest.raises(TableError):
+            Factor([A], wrong)
+
+
+def test_a_product_too_large_is_refused_before_it_is_allocated():
+    product = Factor([Variable("v0", range(2))], [1.0, 1.0])
+    with pytest.raises(TooLargeError, match="the product would have 1,073,741,824 cells"):
+        for i in range(1, 40):
+            product = product * Factor(
+                [Variable(f"v{i}", range(2 if i < 10 else 2**20))], np.ones(2 if i < 10 else 2**20)
+            )
+
+
+def test_dates_stay_dates():
+    day = Variable("day", np.array(["2020-01-01", "2020-01-02"], "M8[ns]"))
+    assert day.code(np.datetime64("2020-01-02", "ns")) == 1
+    assert not isinstance(day.states[0], int)

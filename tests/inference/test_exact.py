@@ -392,3 +392,78 @@ def test_equality_ignores_the_order_of_nodes_and_parents():
     assert leak_network(dry=1e-9) != net
     with pytest.raises(TableError, match="a list of CPT objects, in declared order, not a CPT"):
         BayesianNetwork(net.cpt("Leak"))
+
+
+def two_leaves(root: Variable, name: str, probabilities: list[float]) -> CPT:
+    return CPT(Variable(name, ["n", "y"]), [[1 - p, p] for p in probabilities], [root])
+
+
+def test_a_step_that_underflows_only_partly():
+    """The two states of X have posterior 0.562 and 0.438, each as a product of two numbers near 1e-162."""
+    x, y, z = (Variable(name, ["n", "y"]) for name in "XYZ")
+    same = [[1, 0], [0, 1]]
+    net = BayesianNetwork([
+        CPT(x, [0.5, 0.5]), CPT(y, same, [x]), CPT(z, same, [x]),
+        two_leaves(y, "a1", [0.5, 0.75e-162]), two_leaves(y, "a2", [0.5, 0.75e-162]),
+        two_leaves(z, "b1", [0.85e-162, 0.5]), two_leaves(z, "b2", [0.85e-162, 0.5]),
+    ])  # fmt: skip
+    evidence = dict.fromkeys(["a1", "a2", "b1", "b2"], "y")
+    exact = np.array([0.85**2, 0.75**2]) / (0.85**2 + 0.75**2)
+    assert net.query("X", evidence).values == pytest.approx(exact, rel=1e-9)
+    assert net.marginals(evidence)["X"].values == pytest.approx(exact, rel=1e-9)
+    expected = math.log(0.5 * 0.25) + 2 * math.log(1e-162) + math.log(0.85**2 + 0.75**2)
+    assert net.log_probability(evidence) == pytest.approx(expected, rel=1e-12)
+    assert net.mpe(evidence).assignment["X"] == "n"
+
+
+@pytest.mark.parametrize("n", [70, 1700, 4000])
+def test_a_thousand_words_that_only_the_rare_class_explains(n):
+    """P(evidence) is far below the range of any floating-point number, and the likely class is ruled out."""
+    spam = Variable("X", ["spam", "ham"])
+    tables = [CPT(spam, [0.5, 0.5]), two_leaves(spam, "f", [0.0, 0.5])]
+    tables += [two_leaves(spam, f"w{i}", [0.9, 1e-5]) for i in range(n)]
+    net = BayesianNetwork(tables)
+    evidence = {"f": "y", **{f"w{i}": "y" for i in range(n)}}
+    expected = 2 * math.log(0.5) + n * math.log(1e-5)
+    assert net.log_probability(evidence) == pytest.approx(expected, rel=1e-12)
+    assert net.query("X", evidence).values.tolist() == [0.0, 1.0]
+    del evidence["w0"]
+    assert net.marginals(evidence)["w0"].values == pytest.approx([1 - 1e-5, 1e-5])
+    assert net.mpe(evidence).assignment == {"X": "ham", "w0": "n"}
+
+
+def test_a_large_conflict_is_reported_without_a_long_search():
+    """o(i) = o(i-1) or c(i), all c observed to be off and the last o on: all 300 observations are the conflict."""
+    n, off_on = 300, ["off", "on"]
+    causes = [Variable(f"c{i}", off_on) for i in range(n)]
+    tables, last = [CPT(cause, [0.5, 0.5]) for cause in causes], causes[0]
+    for i in range(1, n):
+        gate = Variable(f"o{i}", off_on)
+        tables.append(CPT.deterministic(gate, [last, causes[i]], lambda a, b: "on" if "on" in (a, b) else "off"))
+        last = gate
+    net = BayesianNetwork(tables)
+    evidence = {cause.name: "off" for cause in causes} | {last.name: "on"}
+    with pytest.raises(ImpossibleEvidenceError, match="among others that may not matter: .*c0='off'.*o299='on'"):
+        net.query("o150", evidence)
+
+
+def test_a_plan_too_large_to_run_can_still_be_looked_at():
+    plan = grid(20).plan(["g0_0", "g19_19"], observed=["g5_5"])
+    assert plan.memory > 0
+    assert "multiplications" in str(plan)
+    huge = grid(45).plan()
+    assert huge.memory > 4 * 2**30
+    assert "cells" in str(huge)
+
+
+def test_wrong_options_are_refused():
+    net = chain(3)
+    for budget in (None, 0, -1, float("nan"), "1 GB"):
+        with pytest.raises(EvidenceError, match="memory_budget is a positive number"):
+            net.query("X1", memory_budget=budget)
+    for order in (5, "X1", [["X1"]]):
+        with pytest.raises(EvidenceError, match="an order is a list of names"):
+            net.query("X1", order=order)
+    assert ["X1"] not in net
+    with pytest.raises(TableError, match="not a int"):
+        BayesianNetwork(5)
