@@ -294,7 +294,7 @@ def test_too_large_is_refused_with_numbers_before_anything_is_allocated():
     with pytest.raises(TooLargeError, match="60 variables"):
         chain(60).query(chain(60).names, dict.fromkeys(chain(60).names, 0))
     with pytest.raises(TooLargeError, match="70 axes"):
-        chain(70).query(chain(70).names)
+        chain(70).query(chain(70).names, dict.fromkeys(chain(70).names, 0))
 
 
 def test_order_of_the_question_and_of_the_tables_do_not_matter():
