@@ -394,7 +394,9 @@ class _Compiler:
         if len(slots) == 1 and operands[0] == out:
             return slots[0]
         made = self.new_slot(out)
-        self.operations.append((self.semiring.kernel(operands, out, self.plan.cells), made, tuple(slots)))
+        self.operations.append(
+            (self.semiring.kernel(operands, out, self.plan.cells, self.plan.rows), made, tuple(slots))
+        )
         return made
 
     def real(self, nodes: Sequence[int]) -> list[int]:
@@ -402,9 +404,11 @@ class _Compiler:
         return [self.slot_of[node] for node in nodes if not self.plan.units[node]]
 
     def within(self, slots: Sequence[int], scope: Axes) -> Axes:
-        """Return those variables of a scope on which the slots depend."""
+        """Return those variables of a scope, and the rows, on which the slots depend."""
         joint = {axis for slot in slots for axis in self.axes[slot]}
-        return tuple(variable for variable in scope if variable in joint)
+        rows = self.plan.rows
+        inside = tuple(variable for variable in scope if variable in joint and variable != rows)
+        return (*inside, rows) if rows is not None and rows in joint else inside
 
     def forward(self) -> None:
         """Compile the forward pass."""
@@ -414,10 +418,10 @@ class _Compiler:
 
     def final(self, roots: list[int]) -> int:
         """Return the slot of the product of the roots, with the kept variables in the order asked for."""
-        kept = self.plan.kept
+        kept = self.plan.kept if self.plan.rows is None else (*self.plan.kept, self.plan.rows)
         while len(roots) > 2:
             roots = [*roots[2:], self.product(roots[:2], self.within(roots[:2], kept))]
-        return self.product(roots, kept)
+        return self.product(roots, self.within(roots, kept))
 
     def finish(self, keep: set[int]) -> tuple[list[Operation], int]:
         """Return the operations, each with what it may release, and the peak number of stored cells."""
@@ -449,7 +453,7 @@ class _Backward:
         self.seeds: list[tuple[int, int | None]] = []
         derivative: dict[int, int] = {}
         for root in self.plan.roots:
-            derivative[root] = compiler.new_slot(())
+            derivative[root] = compiler.new_slot(self.plan.axes[root])
             self.seeds.append((derivative[root], None if self.plan.units[root] else compiler.slot_of[root]))
         cliques, single = self._readings(wanted)
         needed = self._ancestors([*cliques, *single])
@@ -510,11 +514,11 @@ class _Backward:
             self.places[variable] = (at, at + plan.cardinalities[variable])
             at = self.places[variable][1]
         if plan.cells(axes) <= FUSED_CELLS and self.compiler.semiring is SumProduct:
-            slot = self.compiler.product(slots, axes)
+            slot = self.compiler.product(slots, self.compiler.within(slots, axes))
             shape = tuple(plan.cardinalities[axis] for axis in axes)
             matrix = indicator(shape, tuple(range(len(axes)))) if len(axes) > 1 else None
             self.reads.append(Read(slot, matrix, start, at))
             return
         for variable in variables:
-            slot = self.compiler.product(slots, (variable,))
+            slot = self.compiler.product(slots, self.compiler.within(slots, (variable,)))
             self.reads.append(Read(slot, None, *self.places[variable]))

@@ -40,6 +40,10 @@ BLOCK_CELLS = 1 << 18
 MATRIX_WORK = 64
 """Multiplications for each member of a batch from which on a matrix product beats einsum (measured)."""
 
+BLAS_WORK = 1 << 17
+"""Multiplications up to which BLAS is not tempted to start threads: they gain nothing here and cost much when the
+machine is busy."""
+
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -47,8 +51,8 @@ class Semiring(NamedTuple):
     """What "multiply and sum out" means."""
 
     name: str
-    kernel: Callable[[tuple[Axes, ...], Axes, Cells], Kernel]
-    """Called with the axes of the operands, the axes of the result, and a function that tells sizes."""
+    kernel: Callable[[tuple[Axes, ...], Axes, Cells, int | None], Kernel]
+    """Called with the axes of the operands and of the result, a function that tells sizes, and the axis of rows."""
     total: Callable[[FloatArray], float]
     """What remains when everything is summed out."""
     of_logarithms: Semiring | None = None
@@ -74,34 +78,36 @@ def subscripts(operands: Sequence[Axes], out: Axes) -> str:
     return f"{inputs}->{''.join(letters[axis] for axis in out)}"
 
 
-def contract_pair(left: Axes, right: Axes, out: Axes, cells: Cells) -> Kernel:
+def contract_pair(left: Axes, right: Axes, out: Axes, cells: Cells, rows_axis: int | None = None) -> Kernel:
     """Return the kernel that multiplies two tables and sums to the axes ``out``.
 
     Notes
     -----
     Axes are of five kinds: in both and kept (*batch*), in both and summed (*inner*), kept of the left (*rows*) or of
     the right (*columns*) only, and summed of one only (*alone*). What is alone is summed first. With enough work for
-    each member of the batch a matrix product is fastest; else einsum is.
+    each member of the batch a matrix product is fastest; else einsum is, and always if both have an axis of rows,
+    which is last and long.
     """
     lone_left = [axis for axis in left if axis not in right and axis not in out]
     lone_right = [axis for axis in right if axis not in left and axis not in out]
     if lone_left or lone_right:
-        return _sum_first(left, right, out, {*lone_left, *lone_right}, cells)
+        return _sum_first(left, right, out, {*lone_left, *lone_right}, cells, rows_axis)
     batch = tuple(axis for axis in out if axis in left and axis in right)
     inner = tuple(axis for axis in left if axis in right and axis not in out)
     rows = tuple(axis for axis in out if axis not in right)
     columns = tuple(axis for axis in out if axis not in left)
-    if cells(inner) > 1 and cells(rows) * cells(columns) * cells(inner) >= MATRIX_WORK and rows and columns:
+    work = cells(rows) * cells(columns) * cells(inner)
+    if cells(inner) > 1 and rows and columns and work >= MATRIX_WORK and rows_axis not in batch:
         return _matrix_product(left, right, out, (batch, rows, columns, inner), cells)
     return partial(_einsum, subscripts((left, right), out))
 
 
-def _sum_first(left: Axes, right: Axes, out: Axes, alone: set[int], cells: Cells) -> Kernel:
+def _sum_first(left: Axes, right: Axes, out: Axes, alone: set[int], cells: Cells, rows_axis: int | None) -> Kernel:
     short_left = tuple(axis for axis in left if axis not in alone)
     short_right = tuple(axis for axis in right if axis not in alone)
     reduce_left = partial(_einsum, subscripts((left,), short_left))
     reduce_right = partial(_einsum, subscripts((right,), short_right))
-    product = contract_pair(short_left, short_right, out, cells)
+    product = contract_pair(short_left, short_right, out, cells, rows_axis)
 
     def kernel(x: FloatArray, y: FloatArray) -> FloatArray:
         if short_left != left:
@@ -123,11 +129,19 @@ def _matrix_product(left: Axes, right: Axes, out: Axes, kinds: tuple[Axes, Axes,
     shape_left = (*many, cells(rows), cells(inner))
     shape_right = (*many, cells(inner), cells(columns))
     shape_out = tuple(cells((a,)) for a in made)
+    block = max(1, BLAS_WORK // (cells(inner) * cells(columns)))
 
     def kernel(x: FloatArray, y: FloatArray) -> FloatArray:
         x = x.transpose(to_left).reshape(shape_left)
         y = y.transpose(to_right).reshape(shape_right)
-        product: FloatArray = np.matmul(x, y)
+        product: FloatArray
+        if block >= shape_left[-2]:
+            product = np.matmul(x, y)
+        else:
+            product = np.empty((*shape_left[:-1], shape_right[-1]))
+            for start in range(0, shape_left[-2], block):
+                part = slice(start, start + block)
+                np.matmul(x[..., part, :], y, out=product[..., part, :])
         return product.reshape(shape_out).transpose(to_out)
 
     return kernel
@@ -136,9 +150,9 @@ def _matrix_product(left: Axes, right: Axes, out: Axes, kinds: tuple[Axes, Axes,
 # ---------------------------------------------------------------------- sums
 
 
-def _sum_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
+def _sum_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells, rows: int | None) -> Kernel:
     if len(operands) == 2 and cells({*operands[0], *operands[1]}) > SMALL_CELLS:
-        return contract_pair(operands[0], operands[1], out, cells)
+        return contract_pair(operands[0], operands[1], out, cells, rows)
     return partial(_einsum, subscripts(operands, out))
 
 
@@ -237,7 +251,7 @@ def _log_sum_first(table: FloatArray, number: int) -> FloatArray:
         return np.asarray(np.log(np.exp(flat - shift).sum(axis=0)) + shift)
 
 
-def _max_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
+def _max_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells, rows: int | None) -> Kernel:
     if len(operands) == 1:
         return _max_alone(operands[0], out)
     return _blockwise(operands, out, cells, _multiply, _max_first, np.maximum)
@@ -250,11 +264,11 @@ def _max_alone(axes: Axes, out: Axes) -> Kernel:
     return lambda table: np.maximum.reduce(table, axis=gone).transpose(order)
 
 
-def _log_sum_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
+def _log_sum_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells, rows: int | None) -> Kernel:
     return _blockwise(operands, out, cells, add_logarithms, _log_sum_first, np.logaddexp)
 
 
-def _log_max_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells) -> Kernel:
+def _log_max_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells, rows: int | None) -> Kernel:
     return _blockwise(operands, out, cells, add_logarithms, _max_first, np.maximum)
 
 

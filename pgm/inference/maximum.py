@@ -78,7 +78,7 @@ class Maximizer:
             for operand, scope in zip(step.operands, axes, strict=True)
         )
         shape = tuple(self._cardinalities[variable] for variable in step.summed)
-        product = SumProduct.kernel(kept, step.summed, self.plan.cells)
+        product = SumProduct.kernel(kept, step.summed, self.plan.cells, None)
         return _Decision(step.summed, shape, operands, product, add_logarithms(kept, step.summed))
 
     # ------------------------------------------------------------------ the best

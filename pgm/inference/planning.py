@@ -70,6 +70,8 @@ class Plan(NamedTuple):
     """The elimination order."""
     heuristic: str
     """The rule that found the order."""
+    rows: int | None = None
+    """The variable that numbers the rows of a batch; always on the last axis."""
 
     def cells(self, variables: Iterable[int]) -> int:
         """Return the number of cells of a table over the variables."""
@@ -207,10 +209,11 @@ class _Problem(NamedTuple):
     cardinalities: tuple[int, ...]
     kept: frozenset[int]
     rank: dict[int, int]
+    rows: int | None
 
     def layout(self, variable: int) -> int:
-        """Sort axes so that what is eliminated first comes last, and what is kept comes first."""
-        return -self.rank.get(variable, len(self.cardinalities))
+        """Sort axes so that what is eliminated first comes last, what is kept comes first, and rows after all."""
+        return 1 if variable == self.rows else -self.rank.get(variable, len(self.cardinalities))
 
 
 def make_plan(
@@ -219,6 +222,7 @@ def make_plan(
     kept: Sequence[int] = (),
     heads: Sequence[int | None] | None = None,
     order: Sequence[int] | None = None,
+    rows: int | None = None,
 ) -> Plan:
     """Return the plan that multiplies tables and sums out all variables but those kept.
 
@@ -235,6 +239,8 @@ def make_plan(
     order
         An elimination order to use instead of the best one found. It must hold every variable to sum out; others in it
         do not matter.
+    rows
+        A variable that numbers the rows of a batch: it is kept, always on the last axis, and no part of the graph.
 
     Examples
     --------
@@ -242,7 +248,7 @@ def make_plan(
     >>> [(step.operands, step.scope) for step in plan.steps]
     [((0, 1), (1,)), ((2, 3), (2,))]
     """
-    keep = frozenset(kept)
+    keep = frozenset(kept) if rows is None else frozenset((*kept, rows))
     present = 0
     for scope in scopes:
         for variable in scope:
@@ -250,14 +256,15 @@ def make_plan(
     for variable in keep:
         present &= ~(1 << variable)
     if order is None:
-        neighbours = interaction_graph(scopes, len(cardinalities))
+        shapes = scopes if rows is None else [[v for v in scope if v != rows] for scope in scopes]
+        neighbours = interaction_graph(shapes, len(cardinalities))
         found = best_order(neighbours, cardinalities, present)
         order, heuristic = found.order, found.heuristic
     else:
         order = [variable for variable in order if present >> variable & 1]
         heuristic = "given"
     rank = {variable: position for position, variable in enumerate(order)}
-    problem = _Problem(tuple(cardinalities), keep, rank)
+    problem = _Problem(tuple(cardinalities), keep, rank, rows)
     forest = _Forest(scopes, heads if heads is not None else [None] * len(scopes), problem)
     for variable in order:
         nodes = list(forest.buckets[variable])
@@ -278,4 +285,5 @@ def make_plan(
         tuple(kept),
         tuple(order),
         heuristic,
+        rows,
     )

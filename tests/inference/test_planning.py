@@ -98,12 +98,13 @@ def test_both_kernels_of_a_pair_agree_with_einsum(counts, random, threshold):
     cardinalities = [2 + axis % 3 for axis in range(axes)]
     rng = np.random.default_rng(0)
     x, y = (rng.random([cardinalities[a] for a in scope]) for scope in (left, right))
-    before = kernels.MATRIX_WORK
+    before = kernels.MATRIX_WORK, kernels.BLAS_WORK
     kernels.MATRIX_WORK = threshold
+    kernels.BLAS_WORK = 30  # several blocks
     try:
         kernel = contract_pair(tuple(left), tuple(right), tuple(out), lambda s: math.prod(cardinalities[a] for a in s))
     finally:
-        kernels.MATRIX_WORK = before
+        kernels.MATRIX_WORK, kernels.BLAS_WORK = before
     expected = np.einsum(subscripts((tuple(left), tuple(right)), tuple(out)), x, y)
     assert np.asarray(kernel(x, y)) == pytest.approx(expected)
 
