@@ -218,6 +218,21 @@ class ExactInference(Model):
             memory = None
         return QueryPlan.of(self.plan(question), memory, self.variables, tuple(sorted(seen)))
 
+    # ------------------------------------------------------------------ one row of many
+
+    def row_posteriors(self, targets: tuple[int, ...], codes: dict[int, int]) -> dict[int, FloatArray] | None:
+        """Return the posteriors of some variables given coded evidence, or None if it is impossible."""
+        known = Evidence(codes, {}, 0.0)
+        if self._log_probability(known) == -math.inf:
+            return None
+        prepared = self.prepare(Question("marginals", (), frozenset(codes)))
+        output, _ = prepared.program.marginals(prepared.sliced(self._with_constants(known))[0])
+        return {target: output[slice(*prepared.program.places[target])] for target in targets}
+
+    def row_log_probability(self, codes: dict[int, int]) -> float:
+        """Return ln P of coded evidence."""
+        return self._log_probability(Evidence(codes, {}, 0.0))
+
     # ------------------------------------------------------------------ evidence
 
     def code(self, evidence: Mapping[str, Label] | None, likelihoods: Likelihoods | None = None) -> Evidence:
