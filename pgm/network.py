@@ -23,13 +23,14 @@ from pgm.factors.cpt import CPT
 from pgm.factors.factor import MEMORY_BUDGET, Factor, FloatArray, Names
 from pgm.factors.variable import Label, Variable
 from pgm.graph.dag import DAG
-from pgm.inference import batch
+from pgm.inference import analysis, batch
 from pgm.inference.evidence import Evidence, code_targets
 from pgm.inference.exact import ExactInference, Likelihoods
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    from pgm.inference.analysis import Impact, Sensitivity
     from pgm.inference.explanation import Explanation
     from pgm.inference.query_plan import QueryPlan
 
@@ -171,6 +172,7 @@ class BayesianNetwork:
         evidence: Mapping[str, Label] | None = None,
         *,
         likelihoods: Likelihoods | None = None,
+        distributions: Likelihoods | None = None,
         order: Sequence[str] | None = None,
         memory_budget: int = MEMORY_BUDGET,
     ) -> Factor:
@@ -186,6 +188,10 @@ class BayesianNetwork:
             Likelihood (virtual) evidence, ``{name: P(what was seen | state) for each state}``, in declared order or by
             label. Only ratios matter. It is what an unreliable report of the variable says, and weighs its states; it
             does not fix the variable's posterior.
+        distributions
+            Soft evidence by Jeffrey's rule, ``{name: distribution}``: the posterior that a variable shall have,
+            whatever the network says; several are met together by iterative proportional fitting. All else follows from
+            them as it would from observations.
         order
             Elimination order to use instead of the best one found; must hold every variable to sum out.
         memory_budget
@@ -215,7 +221,12 @@ class BayesianNetwork:
         0.645991
         """
         return self._engine.posterior(
-            targets, evidence, likelihoods=likelihoods, order=order, memory_budget=memory_budget
+            targets,
+            evidence,
+            likelihoods=likelihoods,
+            distributions=distributions,
+            order=order,
+            memory_budget=memory_budget,
         )
 
     def marginals(
@@ -223,6 +234,7 @@ class BayesianNetwork:
         evidence: Mapping[str, Label] | None = None,
         *,
         likelihoods: Likelihoods | None = None,
+        distributions: Likelihoods | None = None,
         order: Sequence[str] | None = None,
         memory_budget: int = MEMORY_BUDGET,
     ) -> dict[str, Factor]:
@@ -230,7 +242,13 @@ class BayesianNetwork:
 
         One forward and one backward pass over the network give them all. Raises as :meth:`query` does.
         """
-        return self._engine.marginals(evidence, likelihoods=likelihoods, order=order, memory_budget=memory_budget)
+        return self._engine.marginals(
+            evidence,
+            likelihoods=likelihoods,
+            distributions=distributions,
+            order=order,
+            memory_budget=memory_budget,
+        )
 
     def probability(
         self,
@@ -349,6 +367,59 @@ class BayesianNetwork:
             Elimination order to use instead of the best one found.
         """
         return self._engine.query_plan(targets, observed, order=order)
+
+    # ------------------------------------------------------------------ understanding
+
+    def families(
+        self, evidence: Mapping[str, Label] | None = None, *, likelihoods: Likelihoods | None = None
+    ) -> dict[str, Factor]:
+        """Return P(parents, child | evidence) for every variable, from one forward and one backward pass.
+
+        Observed variables have all their mass on the state observed. Raises as :meth:`query` does.
+        """
+        return analysis.families(self._engine, self._engine.code(evidence, likelihoods))
+
+    def sensitivity(
+        self,
+        target: str,
+        state: Label,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+    ) -> Sensitivity:
+        """Return how P(target = state | evidence) depends on every parameter of the network.
+
+        Two backward passes give all derivatives; the others of a row move in proportion. The result's ``tornado()``
+        ranks parameters by how far the posterior moves.
+
+        Examples
+        --------
+        >>> import pgm
+        >>> asia = pgm.networks.load("asia")
+        >>> first = asia.sensitivity("lung", "yes", {"xray": "yes"}).tornado(top=1)[0]
+        >>> first.variable, dict(first.parents), first.state
+        ('xray', {'either': 'no'}, 'yes')
+        """
+        return analysis.sensitivity(self._engine, target, state, self._engine.code(evidence, likelihoods))
+
+    def mutual_information(
+        self, target: str, evidence: Mapping[str, Label] | None = None, *, likelihoods: Likelihoods | None = None
+    ) -> dict[str, float]:
+        """Return I(target; X | evidence) in nats for every other unobserved X, largest first: what to observe next."""
+        return analysis.mutual_information(self._engine, target, self._engine.code(evidence, likelihoods))
+
+    def evidence_impact(
+        self, target: str, evidence: Mapping[str, Label], *, likelihoods: Likelihoods | None = None
+    ) -> dict[str, Impact]:
+        """Return for each observation the target's posterior without it, and how far it is, largest effect first."""
+        return analysis.evidence_impact(self._engine, target, self._engine.code(evidence, likelihoods))
+
+    def conflict(self, evidence: Mapping[str, Label], *, likelihoods: Likelihoods | None = None) -> float:
+        """Return Jensen's conflict measure of the evidence: positive where its parts speak against each other.
+
+        It is ln of the product of P(e_i) over P(e); zero for one observation or independent ones.
+        """
+        return analysis.conflict(self._engine, self._engine.code(evidence, likelihoods))
 
     # ------------------------------------------------------------------ many rows
 

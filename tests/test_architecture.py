@@ -19,7 +19,8 @@ ROOT = Path(pgm.__file__).parent
 LAYERS = [
     {"errors"},
     {"graph", "factors"},
-    {"data", "inference"},
+    {"data"},
+    {"inference"},
     {"network"},
     {"learning", "io"},
     {"networks"},
@@ -33,7 +34,6 @@ SEPARATE = {
     ("factors", "graph"),
     ("io", "learning"),
     ("io", "classifiers"),
-    ("data", "inference"),
 }
 """Neighbours that must not know each other."""
 

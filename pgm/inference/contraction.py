@@ -29,7 +29,7 @@ from pgm.factors.factor import FloatArray
 from pgm.inference.kernels import Axes, Kernel, Semiring, SumProduct, is_einsum
 from pgm.inference.planning import FUSED_CELLS, Plan
 
-__all__ = ["Program", "Result", "marginal_program", "sum_program"]
+__all__ = ["Program", "Result", "derivative_program", "marginal_program", "sum_program"]
 
 TINY = 1e-140
 """Results below this are computed again with scaling."""
@@ -113,6 +113,8 @@ class Program:
         "_roots",
         "_seeds",
         "_slot_of",
+        "_table_axes",
+        "_tables",
         "_total",
         "_twin",
         "peak_bytes",
@@ -138,7 +140,11 @@ class Program:
         self._roots = roots
         self._seeds = backward.seeds if backward else []
         self._reads = backward.reads if backward else []
-        keep = {*roots, *(read.slot for read in self._reads), *(compiler.slot_of if keep_nodes else ())}
+        self._tables = backward.tables if backward else []
+        self._table_axes = [compiler.axes[slot] for slot in self._tables]
+        keep = {*roots, *(read.slot for read in self._reads), *self._tables}
+        if keep_nodes:
+            keep.update(compiler.slot_of)
         operations, peak = compiler.finish(keep)
         split = backward.first if backward else len(operations)
         self._forward, self._backward = operations[:split], operations[split:]
@@ -199,6 +205,36 @@ class Program:
         self._seed(slots)
         _run(self._backward, slots)
         return Result(self._output(slots), math.log(value))
+
+    def derivatives(self, tables: Sequence[FloatArray]) -> tuple[list[FloatArray], float]:
+        """Return the derivative of ln f by every entry of every table, f being the contraction, and ln f.
+
+        Each has the axes of its table; times the table it is the joint posterior of the table's variables. If f is zero
+        there are none: the list is empty and the logarithm minus infinity. For programs of
+        :func:`derivative_program`.
+        """
+        slots = self._plain_forward(tables)
+        value = math.prod(float(slots[root]) for root in self._roots)
+        program: Program = self
+        if value < TINY:
+            program = self._on_logarithms
+            slots = program._log_forward(tables)
+            logs = [float(slots[root]) for root in program._roots]
+            if -math.inf in logs:
+                return [], -math.inf
+            for slot, root in program._seeds:
+                slots[slot] = np.zeros(()) if root is None else np.asarray(-slots[root])
+            _run(program._backward, slots)
+            found, log_value = [np.exp(slots[slot]) for slot in program._tables], sum(logs)
+        else:
+            self._seed(slots)
+            _run(self._backward, slots)
+            found, log_value = [slots[slot] for slot in self._tables], math.log(value)
+        spread = [
+            np.broadcast_to(_widened(derivative, axes, self.plan.axes[table]), np.shape(tables[table]))
+            for table, (derivative, axes) in enumerate(zip(found, program._table_axes, strict=True))
+        ]
+        return spread, log_value
 
     def _plain_forward(self, tables: Sequence[FloatArray]) -> list[Any]:
         slots: list[Any] = [*tables, *[None] * (self._n_slots - len(tables))]
@@ -292,6 +328,12 @@ class Program:
 _ONE = np.asarray(1.0)
 
 
+def _widened(table: FloatArray, axes: Axes, scope: Axes) -> FloatArray:
+    """Return a table over some axes of a scope with its axes in the scope's order, and length 1 for the others."""
+    order = [axes.index(axis) for axis in scope if axis in axes]
+    return np.asarray(table).transpose(order)[tuple(slice(None) if axis in axes else None for axis in scope)]
+
+
 def _run(operations: list[Operation], slots: list[Any]) -> None:
     for kernel, out, fetch, dead in operations:
         slots[out] = kernel(*fetch(slots))
@@ -372,6 +414,15 @@ def marginal_program(plan: Plan, wanted: Sequence[int], semiring: Semiring = Sum
     return Program(compiler, roots, twin, _Backward(compiler, frozenset(wanted)))
 
 
+def derivative_program(plan: Plan, semiring: Semiring = SumProduct) -> Program:
+    """Return the program that computes the derivatives by all tables, for :meth:`Program.derivatives`."""
+    compiler = _Compiler(plan, semiring)
+    compiler.forward()
+    roots = compiler.real(plan.roots)
+    twin = partial(derivative_program, plan, semiring.of_logarithms or semiring)
+    return Program(compiler, roots, twin, _Backward(compiler, frozenset(), by_tables=True))
+
+
 class _Compiler:
     """Turns a plan into operations. Slots are numbered as the plan's nodes, then as they are needed."""
 
@@ -444,7 +495,7 @@ class _Compiler:
 class _Backward:
     """Compiles the backward pass: the derivatives that are needed, and the marginals read from them."""
 
-    def __init__(self, compiler: _Compiler, wanted: frozenset[int]) -> None:
+    def __init__(self, compiler: _Compiler, wanted: frozenset[int], *, by_tables: bool = False) -> None:
         self.compiler = compiler
         self.plan = compiler.plan
         self.first = len(compiler.operations)
@@ -456,7 +507,8 @@ class _Backward:
             derivative[root] = compiler.new_slot(self.plan.axes[root])
             self.seeds.append((derivative[root], None if self.plan.units[root] else compiler.slot_of[root]))
         cliques, single = self._readings(wanted)
-        needed = self._ancestors([*cliques, *single])
+        tables = range(self.plan.n_tables) if by_tables else ()
+        needed = self._ancestors([*cliques, *single, *tables])
         for node in sorted(needed, reverse=True):
             self._read(single.get(node, []), [derivative[node], *compiler.real([node])])
             if node < self.plan.n_tables:
@@ -469,6 +521,7 @@ class _Backward:
                     slots = [derivative[node], *others]
                     scope = self.plan.scopes[operand]
                     derivative[operand] = compiler.product(slots, compiler.within(slots, scope))
+        self.tables = [derivative[table] for table in tables]
 
     def _ancestors(self, nodes: Sequence[int]) -> set[int]:
         above: dict[int, int] = {}

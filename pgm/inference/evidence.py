@@ -17,7 +17,16 @@ from pgm.errors import EvidenceError, TableError, UnknownNameError, listing
 from pgm.factors.factor import FloatArray, Names, as_names, as_table
 from pgm.factors.variable import Label, Variable
 
-__all__ = ["Evidence", "ancestral", "code_evidence", "code_likelihoods", "code_targets", "connected"]
+__all__ = [
+    "Evidence",
+    "ancestral",
+    "by_label",
+    "code_evidence",
+    "code_likelihoods",
+    "code_targets",
+    "connected",
+    "numbered",
+]
 
 
 class Evidence(NamedTuple):
@@ -45,10 +54,11 @@ def code_evidence(
         return {}
     if not isinstance(evidence, Mapping):
         raise EvidenceError(f"evidence is a mapping from variable names to states, not {evidence!r}")
-    return {_numbered(index, name): variables[index[name]].code(label) for name, label in evidence.items()}
+    return {numbered(index, name): variables[index[name]].code(label) for name, label in evidence.items()}
 
 
-def _numbered(index: Mapping[str, int], name: str) -> int:
+def numbered(index: Mapping[str, int], name: str) -> int:
+    """Return the number of a variable, or raise UnknownNameError with the names there are."""
     try:
         return index[name]
     except (KeyError, TypeError):
@@ -73,7 +83,7 @@ def code_likelihoods(
         return {}
     if not isinstance(likelihoods, Mapping):
         raise EvidenceError(f"likelihoods is a mapping from variable names to vectors, not {likelihoods!r}")
-    return {_numbered(index, name): _likelihood(variables[index[name]], given) for name, given in likelihoods.items()}
+    return {numbered(index, name): _likelihood(variables[index[name]], given) for name, given in likelihoods.items()}
 
 
 def _likelihood(variable: Variable, given: Any) -> FloatArray:
@@ -123,7 +133,7 @@ def code_targets(index: Mapping[str, int], targets: Names) -> tuple[int, ...]:
     names = as_names(targets)
     if not names:
         raise EvidenceError("no target: name at least one variable to ask for")
-    numbers = tuple(_numbered(index, name) for name in names)
+    numbers = tuple(numbered(index, name) for name in names)
     if len(set(numbers)) != len(numbers):
         raise EvidenceError(f"a target is named twice: {listing(names)}")
     return numbers

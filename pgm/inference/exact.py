@@ -10,16 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgm.errors import EvidenceError, ImpossibleEvidenceError, TooLargeError
+from pgm.errors import EvidenceError, ImpossibleEvidenceError, TooLargeError, listing
+from pgm.factors.cpt import ROUNDING
 from pgm.factors.factor import MEMORY_BUDGET, Factor, FloatArray, Names, check_size
-from pgm.factors.variable import Label
+from pgm.factors.variable import Label, Variable
 from pgm.inference.contraction import Result
-from pgm.inference.evidence import Evidence, code_evidence, code_likelihoods, code_targets
+from pgm.inference.evidence import Evidence, by_label, code_evidence, code_likelihoods, code_targets, numbered
 from pgm.inference.explanation import Explanation
 from pgm.inference.maximum import MarginalMaximizer, Maximizer
 from pgm.inference.preparing import Model, Prepared, Question
@@ -30,7 +31,17 @@ __all__ = ["ExactInference"]
 TRIALS = 100
 """How many parts of impossible evidence are tried in search of a small conflict."""
 
+FITTING_ROUNDS, FITTED = 1000, 1e-12
+"""Rounds of iterative proportional fitting, and the largest deviation with which it is done."""
+
 Likelihoods: TypeAlias = Mapping[str, ArrayLike | Mapping[Label, float]]
+
+
+def _distribution(variable: Variable, given: Any) -> FloatArray:
+    vector = by_label(variable, given, "the distribution")
+    if abs(vector.sum() - 1.0) > ROUNDING:
+        raise EvidenceError(f"the distribution of {variable.name!r} sums to {vector.sum():.10g}, not 1")
+    return np.asarray(vector / vector.sum())
 
 
 def _tuple(order: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -52,12 +63,13 @@ class ExactInference(Model):
         evidence: Mapping[str, Label] | None = None,
         *,
         likelihoods: Likelihoods | None = None,
+        distributions: Likelihoods | None = None,
         order: Sequence[str] | None = None,
         memory_budget: int = MEMORY_BUDGET,
     ) -> Factor:
         """Return P(targets | evidence), its axes in the order asked. See ``BayesianNetwork.query``."""
         asked = code_targets(self.index, targets)
-        known = self.code(evidence, likelihoods)
+        known = self.code(evidence, likelihoods, distributions)
         codes = known.codes
         free = tuple(target for target in asked if target not in codes and target not in self.constant)
         question = Question("sum", free, frozenset(codes), frozenset(known.likelihoods), _tuple(order))
@@ -85,27 +97,14 @@ class ExactInference(Model):
         evidence: Mapping[str, Label] | None = None,
         *,
         likelihoods: Likelihoods | None = None,
+        distributions: Likelihoods | None = None,
         order: Sequence[str] | None = None,
         memory_budget: int = MEMORY_BUDGET,
     ) -> dict[str, Factor]:
         """Return the posterior marginal of every unobserved variable. See ``BayesianNetwork.marginals``."""
-        known = self.code(evidence, likelihoods)
-        soft = frozenset(known.likelihoods)
-        question = Question("marginals", (), frozenset(known.codes), soft, _tuple(order))
-        prepared = self.prepare(question, memory_budget)
-        tables, constant = prepared.sliced(self._with_constants(known))
-        output, log_scale = prepared.program.marginals(tables)
-        if constant + log_scale == -math.inf:
-            raise self.impossible(known)
-        output.flags.writeable = False
-        places, answer = prepared.program.places, {}
-        for number, variable in enumerate(self.variables):
-            if number in places:
-                start, stop = places[number]
-                answer[variable.name] = Factor._of((variable,), output[start:stop])
-            elif number not in known.codes:
-                answer[variable.name] = Factor._of((variable,), np.ones(1))
-        return answer
+        known = self.code(evidence, likelihoods, distributions)
+        found = self.coded_marginals(known, _tuple(order), memory_budget)
+        return {name: Factor._of((self.variables[self.index[name]],), values) for name, values in found.items()}
 
     def explanations(
         self,
@@ -135,7 +134,7 @@ class ExactInference(Model):
     ) -> tuple[Maximizer, list[FloatArray]]:
         """Return the search for the best joint state and its tables; whatever is not asked for is summed out."""
         prepared = self.prepare(self._maximum(asked, known), memory_budget)
-        tables, constant = prepared.sliced(self._with_constants(known))
+        tables, constant = prepared.sliced(self.with_constants(known))
         if constant == -math.inf:
             raise self.impossible(known)
         if isinstance(prepared.maximizer, MarginalMaximizer):
@@ -218,16 +217,39 @@ class ExactInference(Model):
             memory = None
         return QueryPlan.of(self.plan(question), memory, self.variables, tuple(sorted(seen)))
 
-    # ------------------------------------------------------------------ one row of many
+    # ------------------------------------------------------------------ coded questions
+
+    def coded_marginals(
+        self, known: Evidence, order: tuple[str, ...] | None = None, memory_budget: int = MEMORY_BUDGET
+    ) -> dict[str, FloatArray]:
+        """Return the posterior of every unobserved variable as an array. Raises as :meth:`marginals` does."""
+        question = Question("marginals", (), frozenset(known.codes), frozenset(known.likelihoods), order)
+        prepared = self.prepare(question, memory_budget)
+        tables, constant = prepared.sliced(self.with_constants(known))
+        output, log_scale = prepared.program.marginals(tables)
+        if constant + log_scale == -math.inf:
+            raise self.impossible(known)
+        output.flags.writeable = False
+        places, answer = prepared.program.places, {}
+        for number, variable in enumerate(self.variables):
+            if number in places:
+                start, stop = places[number]
+                answer[variable.name] = output[start:stop]
+            elif number not in known.codes:
+                answer[variable.name] = np.ones(1)
+        return answer
+
+    def coded_log_probability(self, known: Evidence) -> float:
+        """Return ln P of coded evidence."""
+        return self._log_probability(known)
 
     def row_posteriors(self, targets: tuple[int, ...], codes: dict[int, int]) -> dict[int, FloatArray] | None:
         """Return the posteriors of some variables given coded evidence, or None if it is impossible."""
         known = Evidence(codes, {}, 0.0)
         if self._log_probability(known) == -math.inf:
             return None
-        prepared = self.prepare(Question("marginals", (), frozenset(codes)))
-        output, _ = prepared.program.marginals(prepared.sliced(self._with_constants(known))[0])
-        return {target: output[slice(*prepared.program.places[target])] for target in targets}
+        found = self.coded_marginals(known)
+        return {target: found[self.variables[target].name] for target in targets}
 
     def row_log_probability(self, codes: dict[int, int]) -> float:
         """Return ln P of coded evidence."""
@@ -235,11 +257,18 @@ class ExactInference(Model):
 
     # ------------------------------------------------------------------ evidence
 
-    def code(self, evidence: Mapping[str, Label] | None, likelihoods: Likelihoods | None = None) -> Evidence:
-        """Return evidence and likelihoods by number; a likelihood of an observed variable has said its say."""
+    def code(
+        self,
+        evidence: Mapping[str, Label] | None,
+        likelihoods: Likelihoods | None = None,
+        distributions: Likelihoods | None = None,
+    ) -> Evidence:
+        """Return evidence of all kinds by number; a likelihood of an observed variable has said its say."""
         codes = code_evidence(self.variables, self.index, evidence)
-        if likelihoods is None:
-            return Evidence(codes, {}, 0.0)
+        known = Evidence(codes, {}, 0.0) if likelihoods is None else self._weighed(codes, likelihoods)
+        return known if distributions is None else self.with_distributions(known, distributions)
+
+    def _weighed(self, codes: dict[int, int], likelihoods: Likelihoods) -> Evidence:
         vectors = code_likelihoods(self.variables, self.index, likelihoods)
         log_scale = 0.0
         for number in [n for n in vectors if n in codes or n in self.constant]:
@@ -251,11 +280,45 @@ class ExactInference(Model):
         log_scale += sum(math.log(vector.max()) for vector in vectors.values())
         return Evidence(codes, {n: vector / vector.max() for n, vector in vectors.items()}, log_scale)
 
-    def _with_constants(self, known: Evidence) -> Evidence:
+    def with_distributions(self, known: Evidence, distributions: Mapping[str, Any]) -> Evidence:
+        """Return evidence extended by the likelihoods that give some variables the distributions wanted.
+
+        Jeffrey's rule for one variable; for several, iterative proportional fitting: each in turn gets its
+        distribution, which upsets the others a little less each time.
+        """
+        wanted = {
+            numbered(self.index, name): _distribution(self.variables[numbered(self.index, name)], given)
+            for name, given in distributions.items()
+        }
+        for number in wanted:
+            if number in known.codes:
+                raise EvidenceError(f"{self.variables[number].name!r} is observed and cannot get another distribution")
+        wanted = {number: vector for number, vector in wanted.items() if number not in self.constant}
+        vectors = {n: known.likelihoods.get(n, np.ones(self.cardinalities[n])) for n in wanted}
+        for _ in range(FITTING_ROUNDS):
+            worst = 0.0
+            for number, vector in wanted.items():
+                now = self.coded_marginals(known._replace(likelihoods={**known.likelihoods, **vectors}))
+                current = now[self.variables[number].name]
+                if ((current == 0) & (vector > 0)).any():
+                    name = self.variables[number].name
+                    raise ImpossibleEvidenceError(
+                        f"{name!r} cannot get probability where it has none: {vector.tolist()}"
+                    )
+                worst = max(worst, float(np.abs(current - vector).max()))
+                ratio = np.divide(vector, current, out=np.zeros_like(vector), where=current > 0)
+                vectors[number] = vectors[number] * ratio / (vectors[number] * ratio).max()
+            if worst < FITTED or (len(wanted) == 1 and worst < 1):
+                return known._replace(likelihoods={**known.likelihoods, **vectors})
+        names = listing(self.variables[number].name for number in wanted)
+        raise EvidenceError(f"no distribution close to the network's gives all of {names} what they should have")
+
+    def with_constants(self, known: Evidence) -> Evidence:
+        """Return the evidence with the variables of one state as if they were observed."""
         return known._replace(codes={**self.constant, **known.codes}) if self.constant else known
 
     def _value(self, prepared: Prepared, known: Evidence) -> Result:
-        tables, constant = prepared.sliced(self._with_constants(known))
+        tables, constant = prepared.sliced(self.with_constants(known))
         if constant == -math.inf:
             return Result(np.asarray(0.0), 0.0)
         table, log_scale = prepared.program.value(tables)

@@ -15,7 +15,7 @@ from pgm.errors import EvidenceError, listing
 from pgm.factors.cpt import CPT
 from pgm.factors.factor import MEMORY_BUDGET, FloatArray
 from pgm.factors.variable import Variable
-from pgm.inference.contraction import Program, marginal_program, sum_program
+from pgm.inference.contraction import Program, derivative_program, marginal_program, sum_program
 from pgm.inference.evidence import Evidence, ancestral, connected
 from pgm.inference.maximum import MarginalMaximizer, Maximizer
 from pgm.inference.planning import Plan, make_plan
@@ -29,8 +29,9 @@ PLANS_KEPT = 512
 class Question(NamedTuple):
     """What is asked, without any value."""
 
-    kind: Literal["sum", "marginals", "max", "map"]
-    """Sum out all but the targets; all marginals; the best joint state of all; or of the targets, the rest summed."""
+    kind: Literal["sum", "marginals", "derivatives", "max", "map"]
+    """Sum out all but the targets; all marginals; the derivatives by all tables; the best joint state of all; or of the
+    targets, the rest summed out."""
     targets: tuple[int, ...]
     observed: frozenset[int]
     soft: frozenset[int] = frozenset()
@@ -60,6 +61,8 @@ class Prepared(NamedTuple):
     """Tables that are single numbers once their variables are observed."""
     soft: tuple[int, ...]
     """Variables whose likelihood vectors are the last tables of the plan."""
+    numbers: tuple[int, ...]
+    """Which table of the model each table of the plan was cut from, likelihoods left out."""
     maximizer: Maximizer | MarginalMaximizer | None = None
     """For questions about the best joint state."""
 
@@ -91,6 +94,7 @@ class _Layout(NamedTuple):
     slices: tuple[Slice, ...]
     constants: tuple[tuple[FloatArray, tuple[int, ...]], ...]
     soft: tuple[int, ...]
+    numbers: tuple[int, ...]
 
 
 class Model:
@@ -144,7 +148,7 @@ class Model:
 
     def _what(self, question: Question) -> str:
         """Return the question in words."""
-        if question.kind == "marginals":
+        if question.kind in ("marginals", "derivatives"):
             return "the table of all marginals"
         if question.kind in ("max", "map"):
             return "the most probable explanation"
@@ -156,7 +160,7 @@ class Model:
 
     def _needed(self, question: Question, known: set[int]) -> Sequence[int]:
         """Return the tables that can matter."""
-        if question.kind in ("marginals", "max"):
+        if question.kind in ("marginals", "derivatives", "max"):
             return range(len(self.variables))
         tables = ancestral(self.parents, [*question.targets, *question.observed, *question.soft])
         if not question.targets:
@@ -177,7 +181,9 @@ class Model:
         layout = self._lay_out(question)
         plan, what = layout.plan, self._what(question)
         plan.check_memory(memory_budget, what, plan.largest_stored * 8)
-        parts = layout.tables, layout.slices, layout.constants, layout.soft
+        parts = layout.tables, layout.slices, layout.constants, layout.soft, layout.numbers
+        if question.kind == "derivatives":
+            return Prepared(derivative_program(plan), *parts)
         if question.kind == "max":
             maximizer = Maximizer(plan.scopes[: plan.n_tables], self.cardinalities, plan)
             return Prepared(maximizer.program, *parts, maximizer)
@@ -195,6 +201,7 @@ class Model:
         known = {*question.observed, *self.constant}
         scopes: list[tuple[int, ...]] = []
         heads: list[int | None] = []
+        numbers: list[int] = []
         ready: list[FloatArray | None] = []
         slices: list[Slice] = []
         constants: list[tuple[FloatArray, tuple[int, ...]]] = []
@@ -207,6 +214,7 @@ class Model:
             if observed:
                 template = tuple(None if variable in known else slice(None) for variable in scope)
                 slices.append(Slice(len(scopes), values, template, observed))
+            numbers.append(table)
             ready.append(None if observed else values)
             scopes.append(tuple(variable for variable in scope if variable not in known))
             heads.append(None if table in known or question.kind == "max" else table)
@@ -215,7 +223,7 @@ class Model:
         heads += [None] * len(soft)
         order = None if question.order is None else self._numbered(question.order, scopes, question.targets)
         plan = make_plan(scopes, self.cardinalities, question.targets, heads, order)
-        return _Layout(plan, tuple(ready), tuple(slices), tuple(constants), soft)
+        return _Layout(plan, tuple(ready), tuple(slices), tuple(constants), soft, tuple(numbers))
 
     def _numbered(self, order: Sequence[str], scopes: Iterable[Sequence[int]], kept: Sequence[int]) -> list[int]:
         given = [self.index[name] for name in order if name in self.index]

@@ -1,0 +1,248 @@
+"""Understanding an answer: what it depends on, and what to observe next.
+
+- *Families.* The joint posterior of every variable and its parents, all from one backward pass.
+- *Sensitivity.* A posterior is a ratio of two linear functions of any one parameter (Castillo, Gutierrez and Hadi
+  1997), whose coefficients are derivatives that two backward passes give for all parameters at once.
+- *Information.* How much observing each variable would tell about a target, from one pass for each state of the target.
+- *Impact* and *conflict* of evidence.
+
+References
+----------
+Darwiche (2009), *Modeling and Reasoning with Bayesian Networks*, chapters 12 and 16. Jensen and Nielsen (2007),
+*Bayesian Networks and Decision Graphs*, section 5.2 (conflict).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgm.errors import EvidenceError
+from pgm.factors.factor import Factor, FloatArray
+from pgm.factors.variable import Label
+from pgm.inference.evidence import Evidence, code_targets
+from pgm.inference.exact import ExactInference
+from pgm.inference.preparing import Question
+
+__all__ = [
+    "Impact",
+    "ParameterRange",
+    "Sensitivity",
+    "conflict",
+    "derivatives",
+    "evidence_impact",
+    "families",
+    "mutual_information",
+    "sensitivity",
+]
+
+
+def derivatives(engine: ExactInference, known: Evidence) -> tuple[list[FloatArray], float]:
+    """Return d ln P(e) / d entry for every entry of every table, each of the shape of its table, and ln P(e).
+
+    Entries that contradict the evidence have derivative 0: they do not occur in P(e). Impossible evidence has none.
+    """
+    question = Question("derivatives", (), frozenset(known.codes), frozenset(known.likelihoods))
+    prepared = engine.prepare(question)
+    tables, constant = prepared.sliced(engine.with_constants(known))
+    if constant == -math.inf:
+        return [], -math.inf
+    found, log_value = prepared.program.derivatives(tables)
+    if log_value == -math.inf:
+        return [], -math.inf
+    codes = {**engine.constant, **known.codes}
+    whole = [np.zeros(values.shape) for values in engine.values]
+    for number, derivative in zip(prepared.numbers, found, strict=False):
+        place = tuple(codes.get(variable, slice(None)) for variable in engine.scopes[number])
+        whole[number][place] = derivative
+    for number in set(range(len(engine.values))).difference(prepared.numbers):
+        place = tuple(codes[variable] for variable in engine.scopes[number])
+        whole[number][place] = 1.0 / engine.values[number][place]
+    return whole, log_value + constant + known.log_scale
+
+
+def families(engine: ExactInference, known: Evidence) -> dict[str, Factor]:
+    """Return P(parents, child | evidence) for every variable, in declared order."""
+    found, log_value = derivatives(engine, known)
+    if log_value == -math.inf:
+        raise engine.impossible(known)
+    answer = {}
+    for values, derivative, scope in zip(engine.values, found, engine.scopes, strict=True):
+        variables = tuple(engine.variables[number] for number in scope)
+        answer[variables[-1].name] = Factor._of(variables, values * derivative)
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterRange:
+    """How far a posterior moves when one parameter does."""
+
+    variable: str
+    """The child of the table."""
+    parents: Mapping[str, Label]
+    """The row of the table."""
+    state: Label
+    """The child's state: the parameter is P(state | parents)."""
+    value: float
+    """The parameter as it is."""
+    low: float
+    """The smallest posterior over the range of the parameter."""
+    high: float
+    """The largest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How the posterior of one state depends on every parameter of a network.
+
+    When a parameter moves, the other parameters of its row move in proportion, so that the row still sums to one.
+    """
+
+    target: str
+    state: Label
+    posterior: float
+    """P(target = state | evidence)."""
+    derivatives: Mapping[str, FloatArray]
+    """By child: d posterior / d parameter, of the shape of its table."""
+    _linear: Mapping[str, tuple[FloatArray, FloatArray, FloatArray]]
+    """By child: the table, and the derivatives of P(target = state, e) / P(e) and of P(e) / P(e)."""
+    _engine: ExactInference
+
+    def tornado(self, spread: float = 0.1, top: int = 10) -> tuple[ParameterRange, ...]:
+        """Return the parameters that move the posterior most, widest range first.
+
+        Parameters
+        ----------
+        spread
+            Each parameter p varies over p (1 - spread) to p (1 + spread), within 0 and 1.
+        top
+            How many to return.
+        """
+        if not 0 < spread <= 1:
+            raise EvidenceError(f"spread must be between 0 and 1, not {spread!r}")
+        ranges = []
+        for child, (values, joint, evidence) in self._linear.items():
+            free = (values > 0) & (values < 1)
+            ends = []
+            for end in (values * (1 - spread), np.minimum(values * (1 + spread), 1.0)):
+                step = end - values
+                below = 1 + evidence * step
+                ends.append(
+                    np.divide(self.posterior + joint * step, below, out=np.full(values.shape, np.nan), where=below > 0)
+                )
+            low, high = np.fmin(*ends), np.fmax(*ends)
+            for place in zip(*np.nonzero(free & (high > low)), strict=True):
+                ranges.append((float(high[place] - low[place]), child, place, float(low[place]), float(high[place])))
+        ranges.sort(key=lambda item: (-item[0], item[1], item[2]))
+        return tuple(self._named(child, place, low, high) for _, child, place, low, high in ranges[:top])
+
+    def _named(self, child: str, place: tuple[int, ...], low: float, high: float) -> ParameterRange:
+        number = self._engine.index[child]
+        scope = [self._engine.variables[v] for v in self._engine.scopes[number]]
+        labels = [variable.states[code] for variable, code in zip(scope, place, strict=True)]
+        parents = {variable.name: label for variable, label in zip(scope[:-1], labels[:-1], strict=True)}
+        return ParameterRange(child, parents, labels[-1], float(self._engine.values[number][place]), low, high)
+
+
+def _covaried(values: FloatArray, derivative: FloatArray) -> FloatArray:
+    """Return the derivative along a row that keeps its sum: the others shrink in proportion.
+
+    Where the parameter is 1 the others are all 0 and share equally.
+    """
+    size = values.shape[-1]
+    weighted = (values * derivative).sum(axis=-1, keepdims=True) - values * derivative
+    rest = 1.0 - values
+    others = np.divide(weighted, rest, out=np.zeros(values.shape), where=rest > 1e-12)
+    if size > 1:
+        equal = (derivative.sum(axis=-1, keepdims=True) - derivative) / (size - 1)
+        others = np.where(rest > 1e-12, others, equal)
+    return np.asarray(derivative - others)
+
+
+def sensitivity(engine: ExactInference, target: str, state: Label, known: Evidence) -> Sensitivity:
+    """Return how P(target = state | evidence) depends on every parameter."""
+    (number,) = code_targets(engine.index, target)
+    code = engine.variables[number].code(state)
+    if number in known.codes:
+        raise EvidenceError(f"{target!r} is observed; its posterior depends on no parameter")
+    below, log_evidence = derivatives(engine, known)
+    if log_evidence == -math.inf:
+        raise engine.impossible(known)
+    likelihoods = {n: vector for n, vector in known.likelihoods.items() if n != number}
+    shift = math.log(known.likelihoods[number][code]) if number in known.likelihoods else 0.0
+    joint = Evidence({**known.codes, number: code}, likelihoods, known.log_scale)
+    above, log_joint = derivatives(engine, joint)
+    if log_joint == -math.inf:
+        raise EvidenceError(f"{target}={state!r} has probability zero given the evidence")
+    posterior = math.exp(log_joint + shift - log_evidence)
+    found, linear = {}, {}
+    for n, values in enumerate(engine.values):
+        numerator = _covaried(values, posterior * above[n])
+        denominator = _covaried(values, below[n])
+        name = engine.variables[n].name
+        found[name] = numerator - posterior * denominator
+        linear[name] = values, numerator, denominator
+    return Sensitivity(target, state, posterior, found, linear, engine)
+
+
+def mutual_information(engine: ExactInference, target: str, known: Evidence) -> dict[str, float]:
+    """Return I(target; X | evidence) in nats for every other unobserved X, largest first.
+
+    It says how much observing X is expected to tell about the target: what to observe next.
+    """
+    (number,) = code_targets(engine.index, target)
+    if number in known.codes:
+        raise EvidenceError(f"{target!r} is observed; nothing more can be learned about it")
+    prior = engine.coded_marginals(known)
+    information = dict.fromkeys((name for name in prior if name != target), 0.0)
+    for code, weight in enumerate(prior[target]):
+        if weight == 0:
+            continue
+        likelihoods = {n: vector for n, vector in known.likelihoods.items() if n != number}
+        given = engine.coded_marginals(Evidence({**known.codes, number: code}, likelihoods, 0.0))
+        for name in information:
+            p, q = given[name], prior[name]
+            some = p > 0
+            information[name] += float(weight * (p[some] * np.log(p[some] / q[some])).sum())
+    ordered = sorted(information, key=lambda name: (-information[name], engine.index[name]))
+    return {name: max(0.0, information[name]) for name in ordered}
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What one observation does to a posterior."""
+
+    without: Factor
+    """The posterior of the target without this observation."""
+    divergence: float
+    """Kullback-Leibler divergence of the posterior from the one without, in nats."""
+
+
+def evidence_impact(engine: ExactInference, target: str, known: Evidence) -> dict[str, Impact]:
+    """Return for each observation what the posterior would be without it, largest divergence first."""
+    (number,) = code_targets(engine.index, target)
+    if number in known.codes:
+        raise EvidenceError(f"{target!r} is observed; its posterior does not depend on other evidence")
+    full = engine.coded_marginals(known)[target]
+    answer = {}
+    for observed in known.codes:
+        codes = {n: code for n, code in known.codes.items() if n != observed}
+        without = engine.coded_marginals(known._replace(codes=codes))[target]
+        some = full > 0
+        divergence = float((full[some] * np.log(full[some] / without[some])).sum())
+        factor = Factor._of((engine.variables[number],), without.copy())
+        answer[engine.variables[observed].name] = Impact(factor, max(0.0, divergence))
+    return dict(sorted(answer.items(), key=lambda item: (-item[1].divergence, engine.index[item[0]])))
+
+
+def conflict(engine: ExactInference, known: Evidence) -> float:
+    """Return Jensen's conflict measure, ln of the product of P(e_i) over P(e)."""
+    together = engine.coded_log_probability(known)
+    if together == -math.inf:
+        raise engine.impossible(known)
+    alone = [Evidence({n: code}, {}, 0.0) for n, code in known.codes.items()]
+    alone += [Evidence({}, {n: vector}, 0.0) for n, vector in known.likelihoods.items()]
+    return sum(engine.coded_log_probability(single) for single in alone) - (together - known.log_scale)
