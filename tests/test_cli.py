@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
 import os
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -98,6 +101,36 @@ def test_dot_prints_or_writes_the_graph(capsys: Run, tmp_path: Path) -> None:
     assert ok(capsys, "dot", str(target)) == net.to_dot()
 
 
+@pytest.mark.parametrize("name", ["q.bif", "q.json", "q.bif.gz", "q.svg", "q.png"])
+def test_dot_is_not_written_under_the_name_of_another_format(
+    capsys: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    suffix = name.removeprefix("q").removesuffix(".gz")
+    message = f"{name}: the suffix '{suffix}' does not mean DOT; allowed are '.dot', '.gv'"
+    assert error(capsys, "dot", "asia", "-o", name) == message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_labels_that_are_numbers_are_written_as_they_print(capsys: Run, tmp_path: Path) -> None:
+    path = str(tmp_path / "x.json")
+    dose, cured = pgm.Variable("Dose", [0, 1.5, "2"]), pgm.Variable("Cured", [False, True])
+    table = [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]
+    net = pgm.BayesianNetwork([pgm.CPT(dose, [0.5, 0.3, 0.2]), pgm.CPT(cured, table, parents=[dose])])
+    pgm.io.write(net, path)
+    for text, label in (("0", 0), ("1.5", 1.5), ("2", "2")):
+        expected = f"P(Dose={text}) = {net.probability({'Dose': label}):.6g}\n{net.query('Cured', {'Dose': label})}\n"
+        assert ok(capsys, "query", path, "Cured", "--given", f"Dose={text}") == expected
+    assert ok(capsys, "query", path, "Dose", "--given", "Cured=True").startswith("P(Cured=True) = 0.39\n")
+    assert "'Cured' has no state 'true'; its states are False, True" in error(
+        capsys, "query", path, "Dose", "--given", "Cured=true"
+    )
+    twins = pgm.Variable("x", [1, "1", True])
+    pgm.io.write(pgm.BayesianNetwork([pgm.CPT(twins, [0.5, 0.25, 0.25])]), path)
+    assert error(capsys, "query", path, "--given", "x=1") == "1 may be any of the states 1, '1' of 'x'"
+    assert ok(capsys, "query", path, "x", "--given", "x=True").startswith("P(x=True) = 0.25")
+
+
 def test_convert_writes_another_format(capsys: Run, tmp_path: Path) -> None:
     source, middle, target = (str(tmp_path / name) for name in ("a.bif", "b.txt", "c.bif.gz"))
     assert ok(capsys, "convert", "child", source) == ""
@@ -106,6 +139,8 @@ def test_convert_writes_another_format(capsys: Run, tmp_path: Path) -> None:
     assert pgm.io.read(target) == networks.load("child")
     assert ok(capsys, "convert", source, str(tmp_path / "d.dot")) == ""
     assert DAG.from_dot((tmp_path / "d.dot").read_text()) == networks.load("child").dag
+    assert ok(capsys, "convert", source, str(tmp_path / "e.json")) == ""
+    assert pgm.io.read(tmp_path / "e.json") == networks.load("child")
 
 
 def test_a_file_comes_before_a_bundled_network(capsys: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +187,7 @@ def test_learn_passes_warnings_on_in_one_line(capsys: Run, tmp_path: Path) -> No
     assert main(["learn", str(path), "-o", target, "--required", "a->c", "b->c"]) == 0
     out, err = capsys.readouterr()
     assert "2 edges" in out
-    assert err.startswith("pgm: warning: no rows for 1 parent configurations")
+    assert err.startswith("pgm: warning: no rows for 1 parent configuration")
     assert err.count("\n") == 1
     assert pgm.io.read(target).cpt("c")["1", "1", "0"] == 0.5
 
@@ -166,6 +201,59 @@ def test_learn_refuses_what_it_cannot_do(capsys: Run, tmp_path: Path, chain: Pat
     assert "nosuch" in error(capsys, "learn", str(chain), "-o", target, "--score", "nosuch")
     assert "No such file" in error(capsys, "learn", str(tmp_path / "none.csv"), "-o", target)
     assert not Path(target).exists()
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "-1", "1e999", "much", ""])
+@pytest.mark.parametrize("target", ["x.dot", "x.bif"])
+def test_learn_refuses_pseudocounts_before_it_reads(
+    capsys: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, target: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    message = error(capsys, "learn", "no such file.csv", "-o", target, f"--pseudocount={number}")
+    expected = f"argument --pseudocount: it must be a finite number from 0, not {number!r}; see pgm learn --help"
+    assert message == expected
+
+
+def test_learn_finds_out_before_the_search_that_it_cannot_write(
+    capsys: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chain: Path
+) -> None:
+    def search(*arguments: object, **options: object) -> None:
+        raise AssertionError("the search was started")
+
+    monkeypatch.setattr("pgm.learning.hill_climb", search)
+    (tmp_path / "folder.bif").mkdir()
+    for name, message in {"missing/x.bif": "No such file or directory", "folder.bif": "Is a directory"}.items():
+        target = str(tmp_path / name)
+        assert error(capsys, "learn", str(chain), "-o", target) == f"{target}: {message}"
+
+
+BAD_DATA = {
+    "nothing": b"",
+    "half a row": b"a,b\n0,1\n1\n",
+    "an open quote": b'a,b\n"0,1\n',
+    "not UTF-8": b"a,b\n\xff,1\n",
+    "UTF-16": "a,b\n0,1\n".encode("utf-16"),
+    "NUL": b"a,b\n\0,1\n0",
+    "a name twice": b"a,a\n0,1\n",
+    "only missing": b"a,b\n,\n,\n",
+    "a huge cell": b"a,b\n0," + b"9" * 200_000 + b"\n0,1,2\n",
+}
+
+
+@pytest.mark.parametrize("kind", BAD_DATA)
+def test_bad_data_is_one_line(capsys: Run, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(BAD_DATA[kind])
+    assert "did not foresee" not in error(capsys, "learn", str(path), "-o", str(tmp_path / "x.json"))
+    assert not (tmp_path / "x.json").exists()
+
+
+@pytest.mark.parametrize("cut", [0, 3, 12, -9, -1])
+def test_damaged_gzip_data_is_one_line(capsys: Run, tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "data.csv.gz"
+    whole = gzip.compress(b"a,b\n" + b"0,1\n1,0\n" * 999)
+    path.write_bytes(whole[:cut] if cut else whole[:20] + b"\xff" * 9 + whole[29:])
+    assert "did not foresee" not in error(capsys, "learn", str(path), "-o", str(tmp_path / "x.json"))
 
 
 # ---------------------------------------------------------------------- errors
@@ -191,6 +279,11 @@ def test_learn_refuses_what_it_cannot_do(capsys: Run, tmp_path: Path, chain: Pat
         (["dot", "asia", "--highlight", "asia", "xray"], "no edge joins them"),
         (["dot", "asia", "-o", "no/such/directory/x.dot"], "no/such/directory/x.dot: No such file or directory"),
         (["convert", "asia", "x.xyz"], "the suffix '.xyz' names no format"),
+        (["convert", "asia", "", "--to", "bif"], "'': No such file or directory"),
+        (["convert", "asia", "a\0b.bif"], r"'a\x00b.bif': the name of a file cannot hold a NUL character"),
+        (["info", "a\0b.bif"], r"'a\x00b.bif': the name of a file cannot hold a NUL character"),
+        (["info", "x" * 300], "File name too long"),
+        (["convert", "asia", "/dev/full", "--to", "bif"], "/dev/full: No space left on device"),
         (["convert", "asia", "x.bif", "--to", "word"], "unknown format 'word'; the formats are 'bif'"),
     ],
 )
@@ -200,6 +293,50 @@ def test_errors_are_one_line_and_code_two(
     monkeypatch.chdir(tmp_path)
     assert message in error(capsys, *arguments)
     assert list(tmp_path.iterdir()) == []
+
+
+FAILURES = [
+    (OSError(errno.EIO, "Input/output error", "x.bif"), "x.bif: Input/output error"),
+    (OSError(errno.EIO, "Input/output error"), "Input/output error"),
+    (MemoryError(), "not enough memory"),
+    (MemoryError("Unable to allocate 4.00 GiB"), "not enough memory; Unable to allocate 4.00 GiB"),
+    *(
+        (failure, f"{type(failure).__name__}: {failure}; pgm did not foresee this, and PGM_DEBUG=1 shows where")
+        for failure in (
+            UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+            EOFError("Compressed file ended"),
+            zlib.error("Error -3"),
+            RecursionError("maximum recursion depth exceeded"),
+            ValueError("two\nlines"),
+            OSError("without a number"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("failure", "message"), FAILURES)
+def test_whatever_goes_wrong_is_one_line(
+    capsys: Run, monkeypatch: pytest.MonkeyPatch, failure: Exception, message: str
+) -> None:
+    def fail(name: str) -> None:
+        raise failure
+
+    monkeypatch.setattr(networks, "load", fail)
+    monkeypatch.delenv("PGM_DEBUG", raising=False)
+    assert error(capsys, "info", "asia").startswith(message.replace("\n", " "))
+    monkeypatch.setenv("PGM_DEBUG", "1")
+    with pytest.raises(type(failure)) as caught:
+        main(["info", "asia"])
+    assert caught.value is failure
+
+
+def test_an_interrupt_is_one_line(capsys: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(networks, "load", interrupt)
+    assert main(["info", "asia"]) == 130
+    assert capsys.readouterr() == ("", "pgm: interrupted\n")
 
 
 def test_a_broken_file_is_named_with_its_line(capsys: Run, tmp_path: Path) -> None:
@@ -240,8 +377,41 @@ def test_output_is_utf8_in_any_locale(tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
+def shell(command: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a shell command in which ``pgm`` is this package, and ``$?`` is echoed after it on standard error."""
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    script = f'pgm() {{ "{sys.executable}" -m pgm "$@"; echo "code $?" >&3; }}; {command}'
+    command = f"exec 3>&2; {script}"
+    return subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False, env=buffered)
+
+
 def test_a_reader_that_stops_reading_is_no_error() -> None:
-    command = f"{sys.executable} -m pgm info munin --variables | head -1"
-    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, check=True)
+    done = shell("pgm info munin --variables | head -1")
     assert done.stdout == b"1041 variables, 1397 edges, 80592 free parameters\n"
-    assert done.stderr == b""
+    assert done.stderr == b"code 0\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("pgm info asia > /dev/full", "pgm: error: standard output: No space left on device\ncode 2\n"),
+        ("pgm --help > /dev/full", "pgm: error: standard output: No space left on device\ncode 2\n"),
+        ("pgm info asia >&-", "pgm: error: standard output: Bad file descriptor\ncode 2\n"),
+        ("pgm info nothing 2>&-", "code 2\n"),
+        ("pgm info nothing 2>/dev/full", "code 2\n"),
+        ("pgm convert munin /dev/stdout --to bif | head -0", "code 0\n"),
+    ],
+)
+def test_a_terminal_that_takes_nothing(command: str, message: str) -> None:
+    done = shell(command)
+    assert (done.stdout.decode(), done.stderr.decode()) == ("", message)
+
+
+def test_standard_output_as_a_file(tmp_path: Path) -> None:
+    bif = networks.load("cancer").to_string("bif").encode()
+    assert shell("pgm convert cancer /dev/stdout --to bif | cat").stdout == bif
+    assert shell("pgm convert cancer /dev/fd/1 --to bif").stdout == bif
+    assert shell("pgm dot cancer -o /dev/stdout | cat").stdout == networks.load("cancer").to_dot().encode()
+    log = tmp_path / "log"
+    shell(f'(echo first; pgm convert cancer /dev/stdout --to bif; echo last) > "{log}"')
+    assert log.read_bytes() == b"first\n" + bif + b"last\n"

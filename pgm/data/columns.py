@@ -15,7 +15,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pgm.errors import DataError, UnknownStateError, listing
 from pgm.factors.variable import Label, Variable, is_missing
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CodeArray",
     "Factorised",
-    "checked_codes",
-    "checked_weights",
     "code_column",
     "column_of_numbers",
     "factorise",
@@ -122,24 +120,6 @@ def code_column(name: str, column: object, variable: Variable | None) -> tuple[V
     return variable, column_codes
 
 
-def checked_codes(variable: Variable, codes: NDArray[Any]) -> CodeArray:
-    """Return codes as a read-only array of the smallest dtype; what may still change elsewhere is copied.
-
-    Raises
-    ------
-    DataError
-        For codes that are no integers from 0 to the cardinality.
-    """
-    integers = codes.dtype.kind in "iu"
-    if not integers or codes.min(initial=0) < 0 or codes.max(initial=0) > variable.cardinality:
-        raise DataError(f"codes of {variable.name!r} must be integers from 0 to {variable.cardinality}")
-    small = np.asarray(codes, smallest_codes(variable.cardinality), order="C")
-    if small is codes and codes.flags.writeable:
-        small = small.copy()
-    small.setflags(write=False)
-    return small
-
-
 def column_of_numbers(name: str, column: object) -> NDArray[np.float64]:
     """Return a column of row weights as an array, NaN where a cell is missing.
 
@@ -157,28 +137,6 @@ def column_of_numbers(name: str, column: object) -> NDArray[np.float64]:
     if not all(isinstance(label, Real) for label in labels):
         raise DataError(f"the column {name!r} must hold numbers, not {listing(labels, limit=4)}")
     numbers: NDArray[np.float64] = np.array([*labels, np.nan])[positions]
-    return numbers
-
-
-def checked_weights(weights: ArrayLike, n_rows: int) -> NDArray[np.float64]:
-    """Return row weights as a read-only array of their own.
-
-    Raises
-    ------
-    DataError
-        For a wrong number of weights, and for weights that are negative, infinite, NaN or no numbers.
-    """
-    try:
-        numbers = np.array(weights, np.float64)
-    except (TypeError, ValueError):
-        raise DataError("weights must be one number for each row") from None
-    if numbers.shape != (n_rows,):
-        raise DataError(f"{numbers.size} weights of shape {numbers.shape} for {n_rows} rows")
-    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
-    if len(bad):
-        row = bad[0]
-        raise DataError(f"weights must be finite and not negative; row {row} (counting from 0) has {numbers[row]}")
-    numbers.setflags(write=False)
     return numbers
 
 
@@ -337,6 +295,8 @@ def _factorise_series(name: str, series: nw.Series[Any]) -> Factorised:
             return _factorise_polars(native)
         if implementation.is_pyarrow():
             return _factorise_pyarrow(native)
+    if dtype in (nw.Int128, nw.UInt128):  # NumPy has none
+        return _factorise_objects(name, series.to_list())
     if dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean:
         missing = series.is_null().to_numpy().astype(bool)
         filled = series.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else series

@@ -52,6 +52,9 @@ _FEW = 0.6
 _SAMPLE = 8192
 """Rows looked at to see whether collapsing equal rows can pay; smaller data are always collapsed."""
 
+_BLOCK = 1 << 16
+"""Cells that are converted at a time where a table must not be there twice."""
+
 _REMEMBERED_CELLS = 1 << 23
 """Extended tables are remembered up to this many cells in all (64 MiB), the latest of them."""
 
@@ -151,8 +154,19 @@ class FamilyCounter:
         return states
 
     def _exact(self, table: NDArray[Any]) -> CountTable:
-        """Return counts as int64 if all weights are whole numbers; floats below 2**53 hold them exactly."""
-        return table.astype(np.int64, copy=False) if self._integral else table.astype(np.float64, copy=False)
+        """Return counts as int64 if all weights are whole numbers; floats below 2**53 hold them exactly.
+
+        ``table`` must not be used afterwards: a large one becomes integers where it lies, since two copies of it might
+        not fit into memory.
+        """
+        if not self._integral:
+            return table.astype(np.float64, copy=False)
+        if table.dtype.kind == "i" or table.size <= _BLOCK:
+            return table.astype(np.int64, copy=False)
+        whole = table.view(np.int64)
+        for source, target in zip(_blocks(table), _blocks(whole), strict=True):
+            target[:] = source.astype(np.int64)
+        return whole
 
     def _cross(self, scope: tuple[int, ...], rows: NDArray[np.intp] | None = None) -> CountTable:
         """Return the extended table of ``scope``, counting some rows only where ``rows`` is given."""
@@ -261,8 +275,13 @@ def _splitting_matrix(cardinalities: Sequence[int]) -> NDArray[np.float64]:
            [0., 1., 1., 0.],
            [0., 1., 0., 1.]])
     """
-    states = np.indices(cardinalities).reshape(len(cardinalities), -1)
-    return np.concatenate([np.eye(r)[codes] for r, codes in zip(cardinalities, states, strict=True)], axis=1)
+    values = np.arange(math.prod(cardinalities))
+    stride = len(values)
+    states = []
+    for cardinality in cardinalities:
+        stride //= cardinality
+        states.append(np.eye(cardinality)[values // stride % cardinality])
+    return np.concatenate(states, axis=1)
 
 
 def _split_up(tally: NDArray[Any], split: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -275,6 +294,16 @@ def _split_up(tally: NDArray[Any], split: NDArray[np.float64]) -> NDArray[np.flo
     block = max(1, 2**19 // (values * levels))
     parts = [tally[start : start + block, :values] @ split for start in range(0, len(tally), block)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _blocks(table: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return a contiguous table as consecutive pieces of `_BLOCK` cells, which are views of it.
+
+    >>> [len(block) for block in _blocks(np.zeros((2, _BLOCK - 1)))]
+    [65536, 65534]
+    """
+    cells = table.reshape(-1)
+    return [cells[start : start + _BLOCK] for start in range(0, len(cells), _BLOCK)]
 
 
 # Collapsing equal rows.

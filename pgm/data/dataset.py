@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pgm.data import frames
-from pgm.data.columns import CodeArray, Factorised, checked_codes, checked_weights, code_column, column_of_numbers
+from pgm.data import checks, frames
+from pgm.data.columns import CodeArray, Factorised, code_column, column_of_numbers
 from pgm.data.counts import CountTable, Family, FamilyCounter
-from pgm.errors import DataError, MissingDataError, listing
-from pgm.factors.factor import Names, as_names, check_size
+from pgm.errors import DataError
+from pgm.factors.factor import Names, check_size
 from pgm.factors.variable import Variable
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Dataset:
     data
         A pandas, polars or pyarrow frame, a dict of columns, a 2-D array with ``names``, or another `Dataset`.
     states
-        Labels of some columns, in the order wanted; they may go beyond the data.
+        Labels of some columns, in the order wanted; they may go beyond the data. A set has no order and is refused.
     weights
         One non-negative number for each row, or the name of the column that holds them.
     names
@@ -49,7 +49,7 @@ class Dataset:
     variables
         Variables that declare the states of the columns of their names, as an alternative to ``states``.
     columns
-        The columns to read, in this order; the others are not looked at. Default: all of them.
+        The columns to read, in this order (a set: in that of the data); the others are not looked at. Default: all.
 
     Raises
     ------
@@ -64,6 +64,10 @@ class Dataset:
     Costs one hash or look-up per cell, and one byte per cell in memory. A number column without fractions has
     integer labels, also where a hole made it a column of floats; numbers with fractions must be cut into intervals
     first, or have their states declared.
+
+    Rows go by position: the index of a pandas series, as a column or as ``weights``, is not looked at.
+
+    Data sets are values: equal if they have equal variables in the same order, the same cells and the same weights.
 
     Examples
     --------
@@ -99,23 +103,20 @@ class Dataset:
         variables: Iterable[Variable] | None = None,
         columns: Names | None = None,
     ) -> None:
-        if isinstance(data, Dataset):
-            table: dict[str, Any] = dict(
-                zip(data.names, map(Factorised.of_codes, data.variables, data._codes), strict=True)
-            )
+        table: dict[str, Any]
+        if isinstance(data, Dataset) and names is None:
+            table = dict(zip(data.names, map(Factorised.of_codes, data.variables, data._codes), strict=True))
             weights = data.weights if weights is None else weights
         else:
             table = frames.read_columns(data, names)
         declared = frames.declared_variables(table, states, variables)
         if isinstance(weights, str):
-            frames.check_known([weights], table)
+            checks.check_known([weights], table)
             weights = column_of_numbers(weights, table.pop(weights))
-        if columns is not None:
-            frames.check_known(as_names(columns), table)
-            table = {name: table[name] for name in as_names(columns)}
-        if not table:
+        chosen = checks.chosen_columns(columns, table)
+        if not chosen:
             raise DataError("a data set needs at least one column")
-        coded = [code_column(name, column, declared.get(name)) for name, column in table.items()]
+        coded = [code_column(name, table[name], declared.get(name)) for name in chosen]
         self._fill([variable for variable, _ in coded], [codes for _, codes in coded], weights)
 
     @classmethod
@@ -143,29 +144,23 @@ class Dataset:
         >>> Dataset.from_codes([x], np.array([[1], [0], [2]])).to_dict()
         {'x': ['yes', 'no', None]}
         """
-        variables = list(variables)
-        names = [variable.name for variable in variables]
-        if not variables or len(set(names)) < len(names):
-            raise DataError(f"a data set needs variables with different names, not {listing(names)}")
-        columns = list(codes.T) if isinstance(codes, np.ndarray) else list(codes)
-        if len(columns) != len(variables) or len({len(column) for column in columns}) > 1:
-            shape = [len(column) for column in columns]
-            raise DataError(f"{len(variables)} variables need as many columns of codes, of one length; not {shape}")
         dataset = cls.__new__(cls)
-        dataset._fill(variables, columns, weights)
+        dataset._fill(tuple(checks.in_order(variables, "the variables")), codes, weights)
         return dataset
 
-    def _fill(self, variables: Sequence[Variable], columns: Sequence[NDArray[Any]], weights: ArrayLike | None) -> None:
+    def _fill(
+        self, variables: Sequence[Variable], codes: NDArray[Any] | Sequence[NDArray[Any]], weights: ArrayLike | None
+    ) -> None:
         """Set the attributes, once."""
-        codes = tuple(checked_codes(variable, column) for variable, column in zip(variables, columns, strict=True))
-        holes = [column == variable.cardinality for variable, column in zip(variables, codes, strict=True)]
+        columns = checks.checked_codes(variables, codes)
+        holes = [column == variable.cardinality for variable, column in zip(variables, columns, strict=True)]
         for hole in holes:
             hole.setflags(write=False)
         set_once = super().__setattr__
         set_once("variables", tuple(variables))
-        set_once("n_rows", len(codes[0]))
-        set_once("weights", None if weights is None else checked_weights(weights, len(codes[0])))
-        set_once("_codes", codes)
+        set_once("n_rows", len(columns[0]))
+        set_once("weights", None if weights is None else checks.checked_weights(weights, len(columns[0])))
+        set_once("_codes", columns)
         set_once("_missing", tuple(hole if hole.any() else None for hole in holes))
         set_once("_index", {variable.name: position for position, variable in enumerate(variables)})
         set_once("level_offsets", (0, *accumulate(variable.cardinality for variable in variables)))
@@ -217,19 +212,13 @@ class Dataset:
             Says how many cells are missing in which columns.
         """
         counts = self.n_missing
-        holes = {name: counts[name] for name in self._known(names) if counts[name]}
-        if holes:
-            where = listing(f"{name} ({count} of {self.n_rows})" for name, count in holes.items())
-            raise MissingDataError(
-                f"{sum(holes.values())} cells are missing, in {where}; this method needs complete data: keep the "
-                f"complete rows with Dataset.complete_rows(), or use a method that learns from incomplete data"
-            )
+        checks.check_complete({name: counts[name] for name in checks.chosen_columns(names, self._index)}, self.n_rows)
 
     # ------------------------------------------------------------------ parts
 
     def select(self, names: Names) -> Dataset:
-        """Return the data set with these columns only, in this order."""
-        chosen = [self._index[name] for name in self._known(names)]
+        """Return the data set with these columns only, in this order; a set of names keeps their present order."""
+        chosen = [self._index[name] for name in checks.chosen_columns(names, self._index)]
         return Dataset.from_codes(
             [self.variables[position] for position in chosen],
             [self._codes[position] for position in chosen],
@@ -239,12 +228,17 @@ class Dataset:
     def take(self, rows: slice | ArrayLike) -> Dataset:
         """Return the data set with these rows: a slice, row numbers, or one boolean for each row.
 
+        Raises
+        ------
+        DataError
+            For a row that does not exist, another number of booleans than rows, and what is none of the three.
+
+        Examples
+        --------
         >>> Dataset({"x": ["a", "b", "c"]}).take([2, 0]).to_dict()
         {'x': ['c', 'a']}
         """
-        index = rows if isinstance(rows, slice) else np.asarray(rows)
-        if isinstance(index, np.ndarray) and index.size == 0 and index.dtype.kind == "f":  # an empty list
-            index = index.astype(np.intp)
+        index = checks.checked_rows(rows, self.n_rows)
         weights = None if self.weights is None else self.weights[index]
         return Dataset.from_codes(self.variables, [column[index] for column in self._codes], weights)
 
@@ -263,7 +257,7 @@ class Dataset:
 
     def chunks(self, size: int) -> Iterator[Dataset]:
         """Iterate over consecutive rows, at most ``size`` of them at a time."""
-        if size < 1:
+        if not isinstance(size, int) or size < 1:
             raise DataError(f"a chunk has at least one row, not {size!r}")
         for start in range(0, self.n_rows, size):
             yield self.take(slice(start, start + size))
@@ -291,7 +285,7 @@ class Dataset:
         MissingDataError
             If a variable of a family has missing cells.
         TooLargeError
-            If a table would exceed the memory budget, before anything is counted.
+            If a table, or all of them together, would exceed the memory budget, before anything is counted.
 
         Notes
         -----
@@ -303,10 +297,10 @@ class Dataset:
         [array([[1, 1],
                [0, 1]]), array([2, 1])]
         """
-        scopes = [self._scope(child, parents) for child, parents in families]
+        scopes = [self._scope(child, parents) for child, parents in checks.in_order(families, "the families")]
         self.require_complete(dict.fromkeys(self.names[position] for scope in scopes for position in scope))
-        for scope in scopes:
-            self._check_size(scope, levels=1)
+        cells = sum(checks.family_cells([self.variables[position] for position in scope]) for scope in scopes)
+        check_size([cells], f"{checks.counted(len(scopes), 'table')} of counts together")
         return [self._counts().count(scope) for scope in scopes]
 
     def count_extensions(self, child: str, parents: Names = ()) -> CountTable:
@@ -335,7 +329,7 @@ class Dataset:
         """
         scope = self._scope(child, parents)
         self.require_complete()
-        self._check_size(scope, levels=self.level_offsets[-1])
+        checks.family_cells([self.variables[position] for position in scope], levels=self.level_offsets[-1])
         return self._counts().extend(scope)
 
     def _counts(self) -> FamilyCounter:
@@ -349,17 +343,7 @@ class Dataset:
 
     def _scope(self, child: str, parents: Names) -> list[int]:
         """Return a family as column numbers, the child last."""
-        names = (*as_names(parents), child)
-        if len(set(names)) < len(names):
-            raise DataError(f"the family of {child!r} has a variable twice: {listing(names)}")
-        return [self._position(name) for name in names]
-
-    def _check_size(self, scope: Sequence[int], levels: int) -> None:
-        """Raise TooLargeError if the table of a family times ``levels`` would exceed the memory budget."""
-        child, n_parents = self.variables[scope[-1]].name, len(scope) - 1
-        extended = "" if levels == 1 else ", extended by each other variable,"
-        shape = [levels, *(self.variables[position].cardinality for position in scope)]
-        check_size(shape, f"the counts of {child!r} and its {n_parents} parents{extended}")
+        return [self._index[name] for name in checks.family_names(child, parents, self._index)]
 
     # ------------------------------------------------------------------ conversion (pgm.data.frames)
 
@@ -382,14 +366,21 @@ class Dataset:
     # ------------------------------------------------------------------ an immutable value
 
     def _position(self, name: str) -> int:
-        frames.check_known([name], self._index)
+        checks.check_known([name], self._index)
         return self._index[name]
 
-    def _known(self, names: Names | None) -> tuple[str, ...]:
-        """Return the names, all of them columns of this data set; None stands for all columns."""
-        wanted = self.names if names is None else as_names(names)
-        frames.check_known(wanted, self._index)
-        return wanted
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Dataset):
+            return NotImplemented
+        same_weights = self.weights is other.weights or (
+            self.weights is not None and other.weights is not None and np.array_equal(self.weights, other.weights)
+        )
+        return (
+            same_weights and self.variables == other.variables and all(map(np.array_equal, self._codes, other._codes))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.variables, self.n_rows))
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError("a Dataset is immutable")
@@ -402,6 +393,6 @@ class Dataset:
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else f", total weight {self.total_weight:g}"
-        return f"Dataset({self.n_rows} rows, {len(self.variables)} variables{weighted})" + "".join(
-            f"\n  {line}" for line in frames.describe(self.variables, self.n_missing)
-        )
+        size = f"{checks.counted(self.n_rows, 'row')}, {checks.counted(len(self.variables), 'variable')}"
+        lines = [f"Dataset({size}{weighted})", *frames.describe(self.variables, self.n_missing)]
+        return "\n  ".join(lines)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from pgm.data.checks import check_known, checked_variables, counted, in_order
 from pgm.data.columns import CodeArray, is_column
-from pgm.errors import DataError, UnknownNameError, listing
+from pgm.errors import DataError, TableError, listing
 from pgm.factors.variable import Label, Variable
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "States",
-    "check_known",
     "declared_variables",
     "describe",
     "read_columns",
@@ -74,10 +74,11 @@ def _read_array(array: np.ndarray[Any, Any], names: Sequence[str] | None) -> dic
     if array.ndim != len(("rows", "columns")) or array.dtype.names is not None:
         raise DataError(f"an array of data has two axes, rows and columns; this one has shape {array.shape}")
     if names is None:
-        raise DataError("an array has no column names: give names=[...]")
-    wanted = [names] if isinstance(names, str) else list(names)
+        raise DataError("an array has no column names: wrap it, pgm.Dataset(array, names=[...])")
+    wanted = [names] if isinstance(names, str) else list(in_order(names, "the names of columns"))
     if len(wanted) != array.shape[1]:
-        raise DataError(f"{len(wanted)} names for an array of {array.shape[1]} columns: {listing(wanted)}")
+        n_names, n_columns = counted(len(wanted), "name"), counted(array.shape[1], "column")
+        raise DataError(f"{n_names} for an array of {n_columns}: {listing(wanted)}")
     _check_names(wanted)
     return {name: array[:, position] for position, name in enumerate(wanted)}
 
@@ -92,8 +93,8 @@ def _read_frame(data: object) -> dict[str, object]:
         frame = frame.collect()
     if not isinstance(frame, nw.DataFrame):
         raise DataError(
-            f"data must be a pandas, polars or pyarrow frame, a dict of columns, a 2-D array with names, "
-            f"or a Dataset, not {type(data).__name__}"
+            f"data must be a pandas, polars or pyarrow frame, a dict of columns, a Dataset, or a 2-D array as "
+            f"pgm.Dataset(array, names=[...]), not {type(data).__name__}"
         )
     return {name: frame.get_column(name).to_native() for name in frame.columns}
 
@@ -117,7 +118,7 @@ def _same_lengths(columns: dict[str, object]) -> dict[str, object]:
     first = next(iter(lengths), "")
     for name, length in lengths.items():
         if length != lengths[first]:
-            raise DataError(f"column {name!r} has {length} rows, but {first!r} has {lengths[first]}")
+            raise DataError(f"column {name!r} has {counted(length, 'row')}, but {first!r} has {lengths[first]}")
     return columns
 
 
@@ -129,78 +130,124 @@ def declared_variables(
     Raises
     ------
     UnknownNameError
-        If one of them is no column of the table.
+        If some of them are no columns of the table; names all of these.
     DataError
-        If a column is declared twice, and differently.
+        If a column is declared twice, and differently, if its states are a set, or what is given is no declaration.
     """
     declared: dict[str, Variable] = {}
-    for variable in [*(Variable(name, labels) for name, labels in (states or {}).items()), *(variables or ())]:
+    for variable in [*_variables_of(states), *checked_variables(variables)]:
         if declared.setdefault(variable.name, variable) != variable:
             raise DataError(f"the states of {variable.name!r} are declared twice, and differently")
-    check_known(declared, table)
+    check_known(declared, table, "states are declared, but there is no column")
     return declared
 
 
-def check_known(names: Iterable[str], table: Iterable[str]) -> None:
-    """Raise `UnknownNameError`, listing the columns of the table, unless all names are among them."""
-    columns = table if isinstance(table, dict) else dict.fromkeys(table)
-    for name in names:
-        if not isinstance(name, str) or name not in columns:
-            raise UnknownNameError(f"no column {name!r}; the columns are {listing(columns)}")
+def _variables_of(states: object) -> list[Variable]:
+    if states is None:
+        return []
+    if not isinstance(states, Mapping):
+        raise DataError(f"states are declared as {{name: [labels in order]}}, not by {type(states).__name__}")
+    return [Variable(name, in_order(labels, f"the states of {name!r}")) for name, labels in states.items()]
 
 
-# From codes to frames.
+# From codes to frames. A column that cannot hold the states as they are would change labels, so it is refused.
 
 
 def to_dict(variables: Sequence[Variable], codes: Sequence[CodeArray]) -> dict[str, list[Any]]:
     """Return the labels of coded columns as lists, None where a cell is missing."""
-    columns: dict[str, list[Any]] = {}
-    for variable, column in zip(variables, codes, strict=True):
-        labels = np.empty(variable.cardinality + 1, object)
-        for code, label in enumerate(variable.states):  # one by one: labels may be tuples
-            labels[code] = label
-        columns[variable.name] = labels[column].tolist()
-    return columns
+    return {
+        variable.name: _labels(variable)[column].tolist() for variable, column in zip(variables, codes, strict=True)
+    }
 
 
 def to_pandas(variables: Sequence[Variable], codes: Sequence[CodeArray]) -> pd.DataFrame:
-    """Return coded columns as pandas categoricals whose categories are the states."""
+    """Return coded columns as pandas categoricals whose categories are the states, or as objects.
+
+    Objects are for states that an index of pandas takes for equal (1 and True), or would change.
+    """
     import pandas as pd
 
     columns: dict[str, Any] = {}
     for variable, column in zip(variables, codes, strict=True):
+        try:
+            categories = pd.Index(variable.states, tupleize_cols=False)
+        except ValueError:  # text that is not Unicode
+            categories = None
+        if categories is None or not categories.is_unique or not _is_kept(variable, categories.tolist()):
+            columns[variable.name] = pd.Series(_labels(variable)[column], dtype=object)
+            continue
         signed = column.astype(np.int64)
         signed[column == variable.cardinality] = -1
-        columns[variable.name] = pd.Categorical.from_codes(signed, pd.Index(variable.states, tupleize_cols=False))
+        columns[variable.name] = pd.Categorical.from_codes(signed, categories)
     return pd.DataFrame(columns)
 
 
 def to_polars(variables: Sequence[Variable], codes: Sequence[CodeArray]) -> pl.DataFrame:
-    """Return coded columns as a polars frame: an Enum where all states are text, the values themselves elsewhere."""
+    """Return coded columns as a polars frame: an Enum where all states are text, the values themselves elsewhere.
+
+    Raises
+    ------
+    DataError
+        For states that one polars type cannot hold as they are, such as 1 and True, or 1 and "1".
+    """
     import polars as pl
 
-    columns = to_dict(variables, codes)
     series = []
-    for variable in variables:
+    for variable, column in zip(variables, codes, strict=True):
         text = all(isinstance(state, str) for state in variable.states)
-        dtype = pl.Enum(map(str, variable.states)) if text else None
-        series.append(pl.Series(variable.name, columns[variable.name], dtype))
+        try:
+            dtype = pl.Enum(map(str, variable.states)) if text else None
+            labels = pl.Series(variable.name, [*variable.states, None], dtype, strict=False)
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            raise _cannot_hold("polars", variable) from None
+        if not _is_kept(variable, labels[:-1].to_list()):
+            raise _cannot_hold("polars", variable)
+        series.append(labels.gather(column))
     return pl.DataFrame(series)
 
 
 def to_arrow(variables: Sequence[Variable], codes: Sequence[CodeArray]) -> pa.Table:
-    """Return coded columns as a pyarrow table of ordered dictionaries whose values are the states."""
+    """Return coded columns as a pyarrow table of ordered dictionaries whose values are the states.
+
+    Raises
+    ------
+    DataError
+        For states that one Arrow type cannot hold as they are, such as 1 and True, or 1 and "1".
+    """
     import pyarrow as pa
 
     columns: dict[str, Any] = {}
     for variable, column in zip(variables, codes, strict=True):
-        indices = pa.array(column.astype(np.int32), mask=column == variable.cardinality)
         try:
             states = pa.array(variable.states)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            raise DataError(f"the states of {variable.name!r} are of several types; Arrow needs one") from None
+        except (TypeError, ValueError, OverflowError, pa.ArrowException):
+            raise _cannot_hold("Arrow", variable) from None
+        if not _is_kept(variable, states.to_pylist()):
+            raise _cannot_hold("Arrow", variable)
+        indices = pa.array(column.astype(np.int32), mask=column == variable.cardinality)
         columns[variable.name] = pa.DictionaryArray.from_arrays(indices, states, ordered=True)
     return pa.table(columns)
+
+
+def _labels(variable: Variable) -> np.ndarray[Any, Any]:
+    """Return the states as an array of objects, with None at the code of a missing cell."""
+    labels = np.empty(variable.cardinality + 1, object)
+    for code, label in enumerate(variable.states):  # one by one: labels may be tuples
+        labels[code] = label
+    return labels
+
+
+def _is_kept(variable: Variable, states: Sequence[Any]) -> bool:
+    """Return whether the states that another library gives back are those of the variable."""
+    try:
+        return Variable(variable.name, states) == variable
+    except TableError:  # two states became one, or one became a list
+        return False
+
+
+def _cannot_hold(library: str, variable: Variable) -> DataError:
+    states = listing(variable.states, limit=6)
+    return DataError(f"{library} cannot hold the states of {variable.name!r} in one column as they are: {states}")
 
 
 def describe(variables: Sequence[Variable], missing: Mapping[str, int]) -> list[str]:
@@ -211,7 +258,7 @@ def describe(variables: Sequence[Variable], missing: Mapping[str, int]) -> list[
     """
     lines = []
     for variable in variables[:_SHOWN]:
-        states = f"{variable.cardinality} state{'' if variable.cardinality == 1 else 's'}"
+        states = counted(variable.cardinality, "state")
         holes = f"; {missing[variable.name]} missing" if missing[variable.name] else ""
         lines.append(f"{variable.name}: {states} {listing(variable.states, limit=6)}{holes}")
     if len(variables) > _SHOWN:

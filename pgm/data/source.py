@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, Self, runtime_checkable
 
+from pgm.data.checks import chosen_columns
 from pgm.data.counts import CountTable, Family
 from pgm.data.dataset import Dataset
-from pgm.data.frames import check_known
-from pgm.factors.factor import Names, as_names
+from pgm.factors.factor import Names
 from pgm.factors.variable import Variable
 
 __all__ = ["CountSource", "count_source"]
@@ -65,6 +65,5 @@ def count_source(data: object, columns: Names | None = None) -> CountSource:
     """
     if not isinstance(data, CountSource):
         return Dataset(data, columns=columns)
-    if columns is not None:
-        check_known(as_names(columns), [variable.name for variable in data.variables])
+    chosen_columns(columns, [variable.name for variable in data.variables])
     return data

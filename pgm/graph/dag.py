@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pgm.graph.pdag import PDAG
     from pgm.graph.undirected import UndirectedGraph
 
-__all__ = ["DAG"]
+__all__ = ["DAG", "as_dag"]
 
 LONGEST_REPR = 30
 """How many nodes and edges together are written out by `repr`."""
@@ -340,3 +340,25 @@ class DAG(Graph):
 
     def __str__(self) -> str:
         return model_string.text_of(self)
+
+
+def as_dag(graph: object) -> DAG:
+    """Return a DAG as it is, or the ``dag`` of what has one, such as a network or the result of a search.
+
+    Raises
+    ------
+    GraphError
+        For anything else; says how to build a DAG.
+
+    Examples
+    --------
+    >>> as_dag("[a][b|a]")
+    Traceback (most recent call last):
+    ...
+    pgm.errors.GraphError: expected a DAG or a network, not str: DAG([...]) or DAG.from_string("[a][b|a]") make a DAG
+    """
+    dag = graph if isinstance(graph, DAG) else getattr(graph, "dag", None)
+    if not isinstance(dag, DAG):
+        hint = 'DAG([...]) or DAG.from_string("[a][b|a]") make a DAG'
+        raise GraphError(f"expected a DAG or a network, not {type(graph).__name__}: {hint}")
+    return dag

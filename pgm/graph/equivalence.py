@@ -18,6 +18,7 @@ from pgm.graph.undirected import UndirectedGraph
 
 if TYPE_CHECKING:
     from pgm.graph.dag import DAG
+    from pgm.network import BayesianNetwork
 
 __all__ = ["cpdag", "is_equivalent", "moral_graph", "shd", "skeleton", "v_structures"]
 
@@ -114,13 +115,13 @@ def cpdag(dag: DAG) -> PDAG:
     return PDAG(directed, undirected, dag.nodes)
 
 
-def is_equivalent(left: DAG, right: DAG) -> bool:
-    """Return whether two DAGs over the same nodes promise the same independences.
+def is_equivalent(left: DAG | BayesianNetwork, right: DAG | BayesianNetwork) -> bool:
+    """Return whether two DAGs over the same nodes promise the same independences; a network stands for its DAG.
 
     Raises
     ------
     GraphError
-        If the graphs have different nodes.
+        If the graphs have different nodes, or what is given is no graph.
 
     References
     ----------
@@ -133,11 +134,14 @@ def is_equivalent(left: DAG, right: DAG) -> bool:
     >>> is_equivalent(chain, fork), is_equivalent(chain, DAG.from_string("[a][c][b|a:c]"))
     (True, False)
     """
-    _check_same_nodes(left, right)
-    return skeleton(left) == skeleton(right) and _unordered(v_structures(left)) == _unordered(v_structures(right))
+    from pgm.graph.dag import as_dag
+
+    one, other = as_dag(left), as_dag(right)
+    _check_same_nodes(one, other)
+    return skeleton(one) == skeleton(other) and _unordered(v_structures(one)) == _unordered(v_structures(other))
 
 
-def shd(left: DAG | PDAG, right: DAG | PDAG, *, cpdag: bool = False) -> int:
+def shd(left: DAG | PDAG | BayesianNetwork, right: DAG | PDAG | BayesianNetwork, *, cpdag: bool = False) -> int:
     """Return the structural Hamming distance: the number of pairs of nodes that the two graphs join differently.
 
     A pair of nodes can be joined in four ways: not at all, by an undirected edge, or by an edge one way or the other.
@@ -146,7 +150,7 @@ def shd(left: DAG | PDAG, right: DAG | PDAG, *, cpdag: bool = False) -> int:
     Parameters
     ----------
     left, right
-        Two DAGs or two PDAGs over the same nodes, whose order plays no part.
+        Two DAGs or two PDAGs over the same nodes, whose order plays no part; a network stands for its DAG.
     cpdag
         Whether to compare equivalence classes: each DAG is replaced by its CPDAG. Then one graph may be a DAG and the
         other a PDAG, which is taken as it is.
@@ -154,7 +158,8 @@ def shd(left: DAG | PDAG, right: DAG | PDAG, *, cpdag: bool = False) -> int:
     Raises
     ------
     GraphError
-        If the graphs have different nodes, or a DAG is compared with a PDAG and ``cpdag`` is False.
+        If the graphs have different nodes, what is given is no graph, or a DAG is compared with a PDAG and ``cpdag`` is
+        False.
 
     References
     ----------
@@ -168,12 +173,15 @@ def shd(left: DAG | PDAG, right: DAG | PDAG, *, cpdag: bool = False) -> int:
     >>> shd(left, right), shd(left, right, cpdag=True)
     (2, 0)
     """
-    _check_same_nodes(left, right)
+    from pgm.graph.dag import as_dag
+
+    graphs = [graph if isinstance(graph, PDAG) else as_dag(graph) for graph in (left, right)]
+    _check_same_nodes(*graphs)
     if cpdag:
-        left, right = (graph if isinstance(graph, PDAG) else graph.cpdag() for graph in (left, right))
-    elif isinstance(left, PDAG) != isinstance(right, PDAG):
+        graphs = [graph if isinstance(graph, PDAG) else graph.cpdag() for graph in graphs]
+    elif isinstance(graphs[0], PDAG) != isinstance(graphs[1], PDAG):
         raise GraphError("a DAG and a PDAG cannot be compared edge by edge; cpdag=True compares their classes")
-    marks, others = _marks(left), _marks(right)
+    marks, others = map(_marks, graphs)
     return sum(marks.get(pair) != others.get(pair) for pair in marks.keys() | others.keys())
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pgm.data.checks import counted
 from pgm.errors import GraphError, UnknownNameError, listing
 from pgm.graph.base import Edge, Names, names_of, read_edges
-from pgm.graph.dag import DAG
+from pgm.graph.dag import DAG, as_dag
+from pgm.network import BayesianNetwork
 
-__all__ = ["Constraints"]
+__all__ = ["Constraints", "checked_limit"]
 
 
 @dataclass(frozen=True)
@@ -24,13 +26,15 @@ class Constraints:
     names
         The nodes.
     required
-        Edges that every graph must have.
+        Edges that every graph must have, so that none has their reverse.
     forbidden
         Edges that no graph may have; the reverse of a forbidden edge is not forbidden.
     tiers
-        Lists of names in order of time: no edge leads from a later list to an earlier one. Nodes in no list are free.
+        Lists of names in order of time: no edge leads from a later list to an earlier one. Nodes in no list are free:
+        they may have edges from and to all others, so that a path through one may lead from a later list to an earlier
+        one.
     max_parents
-        Largest number of parents of a node, or None for no limit.
+        Largest number of parents of a node, required ones included, or None for no limit.
 
     Raises
     ------
@@ -71,9 +75,9 @@ class Constraints:
         set_once("required", self._known_edges(required, "required"))
         set_once("forbidden", self._known_edges(forbidden, "forbidden"))
         set_once("tiers", self._checked_tiers(tiers))
-        set_once("max_parents", _checked_limit(max_parents))
+        set_once("max_parents", checked_limit("max_parents", max_parents))
         set_once("_allowed", self._allowed_matrix())
-        self.check(DAG(self.required, self.names), "the required edges")
+        self._checked_graph(self.required, "the required edges")
 
     @property
     def allowed(self) -> NDArray[np.bool_]:
@@ -82,9 +86,10 @@ class Constraints:
 
     def allows(self, parent: str, child: str) -> bool:
         """Return whether the edge ``parent -> child`` may occur."""
+        self._check_names((parent, child))
         return bool(self._allowed[self._index[parent], self._index[child]])
 
-    def starting_graph(self, start: DAG | None) -> DAG:
+    def starting_graph(self, start: DAG | BayesianNetwork | None) -> DAG:
         """Return ``start`` (default: no edges) with the required edges added, on all nodes in their order.
 
         Raises
@@ -92,34 +97,44 @@ class Constraints:
         UnknownNameError
             If ``start`` has a node that does not exist.
         GraphError
-            If it breaks a constraint, or the required edges close a cycle in it; names the edge.
+            If it is no graph, if it breaks a constraint, or if the required edges close a cycle in it; names the edge.
         """
-        edges = () if start is None else start.edges
-        if start is not None:
-            self._check_names(start.nodes)
-        graph = DAG([*edges, *self.required], self.names)
-        self.check(graph, "the starting graph")
+        if start is None:
+            return self._checked_graph(self.required, "the required edges")
+        dag = as_dag(start)
+        self._check_names(dag.nodes)
+        what = "the starting graph with the required edges" if self.required else "the starting graph"
+        return self._checked_graph([*dag.edges, *self.required], what)
+
+    def _checked_graph(self, edges: Iterable[Edge], what: str) -> DAG:
+        try:
+            graph = DAG(edges, self.names)
+        except GraphError as error:
+            raise GraphError(f"{what}: {error}") from None
+        self.check(graph, what)
         return graph
 
-    def check(self, graph: DAG, what: str = "the graph") -> None:
+    def check(self, graph: DAG | BayesianNetwork, what: str = "the graph") -> None:
         """Raise `GraphError` unless ``graph`` keeps to the constraints; ``what`` names it in the message."""
-        for parent, child in graph.edges:
+        dag = as_dag(graph)
+        self._check_names(dag.nodes)
+        for parent, child in dag.edges:
             if not self.allows(parent, child):
                 raise GraphError(f"{what}: {self._why_not(parent, child)}")
         for parent, child in self.required:
-            if not graph.has_edge(parent, child):
+            if not dag.has_edge(parent, child):
                 raise GraphError(f"{what} lacks the required edge {parent} -> {child}")
-        for node in graph.nodes:
-            parents = graph.parents(node)
+        for node in dag.nodes:
+            parents = dag.parents(node)
             if self.max_parents is not None and len(parents) > self.max_parents:
-                found = f"{node!r} has {len(parents)} parents, {listing(parents)}"
+                found = f"{node!r} has {counted(len(parents), 'parent')}, {listing(parents)}"
                 raise GraphError(f"{what}: {found}, but max_parents is {self.max_parents}")
 
     # ------------------------------------------------------------------ validation
 
     def _check_names(self, names: Iterable[str]) -> None:
         for name in names:
-            if name not in self._index:
+            if not isinstance(name, str) or name not in self._index:
                 raise UnknownNameError(f"no variable {name!r}; the variables are {listing(self.names)}")
 
     def _known_edges(self, edges: Iterable[Edge], what: str) -> tuple[Edge, ...]:
@@ -132,8 +147,8 @@ class Constraints:
         return tuple(pairs)
 
     def _checked_tiers(self, tiers: Sequence[Names] | None) -> tuple[tuple[str, ...], ...]:
-        if isinstance(tiers, str):
-            raise GraphError(f"tiers must be a list of lists of names, not {tiers!r}")
+        if tiers is not None and (isinstance(tiers, str) or not isinstance(tiers, Sequence)):
+            raise GraphError(f"tiers must be a list of lists of names, in order of time, not {tiers!r}")
         checked = tuple(names_of(tier) for tier in tiers or ())
         seen: set[str] = set()
         for tier in checked:
@@ -167,9 +182,23 @@ class Constraints:
         return f"{edge} is forbidden"
 
 
-def _checked_limit(max_parents: int | None) -> int | None:
-    if max_parents is None:
+def checked_limit(name: str, limit: int | None) -> int | None:
+    """Return an upper limit as an int, or None for no limit.
+
+    Raises
+    ------
+    GraphError
+        If it is not a whole number from 0.
+
+    Examples
+    --------
+    >>> checked_limit("max_parents", 2.5)
+    Traceback (most recent call last):
+    ...
+    pgm.errors.GraphError: max_parents must be a whole number from 0, or None, not 2.5
+    """
+    if limit is None:
         return None
-    if isinstance(max_parents, bool) or not isinstance(max_parents, (int, np.integer)) or max_parents < 0:
-        raise GraphError(f"max_parents must be a whole number from 0, or None, not {max_parents!r}")
-    return int(max_parents)
+    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
+        raise GraphError(f"{name} must be a whole number from 0, or None, not {limit!r}")
+    return int(limit)

@@ -22,15 +22,19 @@ from numpy.typing import NDArray
 from pgm.data import CountSource, count_source
 from pgm.graph.base import Edge, Names
 from pgm.graph.dag import DAG
-from pgm.learning.constraints import Constraints
+from pgm.learning.constraints import Constraints, checked_limit
 from pgm.learning.progress import Progress
 from pgm.learning.result import Move, MoveKind, SearchResult
 from pgm.learning.scores import Score, get_score
+from pgm.network import BayesianNetwork
 
 __all__ = ["hill_climb"]
 
 _Pairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 """Edges as the positions of their parents and of their children."""
+
+_BLOCK = 1 << 20
+"""Cells that are scored at a time."""
 
 TOLERANCE = math.sqrt(np.finfo(float).eps)
 """A move must gain more than this, and more than this over an earlier move to be preferred to it."""
@@ -44,7 +48,7 @@ def hill_climb(
     forbidden: Iterable[Edge] = (),
     tiers: Sequence[Names] | None = None,
     max_parents: int | None = None,
-    start: DAG | None = None,
+    start: DAG | BayesianNetwork | None = None,
     max_iter: int | None = None,
     progress: bool = True,
 ) -> SearchResult:
@@ -55,15 +59,18 @@ def hill_climb(
     data
         A `Dataset`, or anything one can be made of; every column is a node.
     score
-        ``"bic"``, ``"aic"``, ``"log_likelihood"``, or a score object.
+        ``"bic"``, ``"aic"``, ``"loglik"``, or a score object.
     required, forbidden
-        Edges (parent, child) that the graph must have, and must not have.
+        Edges (parent, child) that the graph must have, and must not have. A required edge is never deleted or reversed;
+        forbidding an edge does not forbid its reverse.
     tiers
-        Lists of names in order of time: no edge leads from a later list to an earlier one.
+        Lists of names in order of time: no edge leads from a later list to an earlier one. Variables in no list are
+        free: they may have edges from and to all others.
     max_parents
-        Largest number of parents of a node.
+        Largest number of parents of a node; required edges count.
     start
-        Where to start; default: the graph without edges. Required edges are added to it.
+        Where to start: a graph or a network on some or all of the columns; default: the graph without edges. Required
+        edges are added to it. It must keep to the constraints; an edge too many is an error and not dropped.
     max_iter
         Largest number of moves; the result may then not be a local optimum.
     progress
@@ -101,6 +108,7 @@ def hill_climb(
     source = count_source(data)
     names = [variable.name for variable in source.variables]
     constraints = Constraints(names, required, forbidden, tiers, max_parents)
+    max_iter = checked_limit("max_iter", max_iter)
     state = _State(constraints, constraints.starting_graph(start), _Gains(source, get_score(score)))
     trace: list[Move] = []
     with Progress("hill climbing", total=max_iter, show=progress) as bar:
@@ -162,14 +170,18 @@ class _Gains:
         return current, scores - current
 
     def _score_additions(self, extended: NDArray[np.float64] | NDArray[np.int64], scores: NDArray[np.float64]) -> None:
-        """Score the family with each variable added, all variables of equal cardinality at once.
+        """Score the family with each variable added, many variables of equal cardinality at once.
 
-        ``extended`` has shape (parent configurations, child states, levels).
+        ``extended`` has shape (parent configurations, child states, levels). How many are many is limited, since a
+        score works on several copies of what it is given.
         """
         states = extended.shape[1]
         for members, levels in self._same:
-            tables = extended[:, :, levels].transpose(2, 0, 3, 1)  # variable, configuration, its state, child state
-            scores[members] = self._measure.local(tables.reshape(len(members), -1, states))
+            step = max(1, _BLOCK // (extended[..., 0].size * levels.shape[1]))
+            for first in range(0, len(members), step):
+                some = slice(first, first + step)
+                tables = extended[:, :, levels[some]].transpose(2, 0, 3, 1)  # variable, configuration, its state, child
+                scores[members[some]] = self._measure.local(tables.reshape(len(tables), -1, states))
 
 
 class _State:

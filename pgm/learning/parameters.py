@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 import warnings
+from numbers import Real
 
 import numpy as np
 
-from pgm.data import CountTable, count_source
+from pgm.data import CountTable
+from pgm.data.checks import counted
 from pgm.errors import TableError, listing
 from pgm.factors.cpt import CPT
 from pgm.factors.factor import FloatArray
 from pgm.graph.dag import DAG
+from pgm.learning.families import count_families
 from pgm.network import BayesianNetwork
 
 __all__ = ["UnseenConfigurationWarning", "fit_parameters"]
+
+_COPIES = 4
+"""Arrays of the size of a table that exist at once while a CPT is made of counts and checked."""
 
 
 class UnseenConfigurationWarning(UserWarning):
@@ -22,7 +28,7 @@ class UnseenConfigurationWarning(UserWarning):
 
 
 def fit_parameters(
-    dag: DAG,
+    dag: DAG | BayesianNetwork,
     data: object,
     *,
     pseudocount: float = 0.0,
@@ -36,7 +42,8 @@ def fit_parameters(
     Parameters
     ----------
     dag
-        The graph. Its nodes must be columns of the data; further columns are ignored.
+        The graph, or a network, of which only the graph is used. Its nodes must be columns of the data; further columns
+        are ignored.
     data
         A `Dataset`, or anything one can be made of; declared states are kept, also where they never occur.
     pseudocount
@@ -52,9 +59,11 @@ def fit_parameters(
     MissingDataError
         If cells of the nodes are missing.
     TableError
-        For a negative or infinite prior, or for two priors.
+        For a prior that is no finite number from 0, or for two priors.
+    GraphError
+        If ``dag`` is neither a graph nor a network.
     TooLargeError
-        If a table would exceed the memory budget, before anything is counted; names the child.
+        If a table and the work on it would exceed the memory budget, before anything is counted; names the child.
 
     Warns
     -----
@@ -64,7 +73,8 @@ def fit_parameters(
 
     Notes
     -----
-    One pass over the distinct rows for each node. The axes of a table are ``dag.parents(child)``, then the child.
+    One pass over the distinct rows for each node, and four times the memory of its table. The axes of a table are
+    ``dag.parents(child)``, then the child.
 
     References
     ----------
@@ -85,32 +95,37 @@ def fit_parameters(
         _check_prior("equivalent_sample_size", equivalent_sample_size)
         if pseudocount:
             raise TableError("give pseudocount or equivalent_sample_size, not both")
-    source = count_source(data, dag.nodes)
-    variables = {variable.name: variable for variable in source.variables}
-    tables = source.count([(node, dag.parents(node)) for node in dag.nodes])
+    _, families, tables = count_families(dag, data, copies=_COPIES)
+    tables.reverse()  # the first one last, to be let go when its CPT is made
     cpts, unseen = [], {}
-    for node, counts in zip(dag.nodes, tables, strict=True):
-        prior = pseudocount if equivalent_sample_size is None else equivalent_sample_size / counts.size
-        values, empty = _estimate(counts, prior)
-        cpts.append(CPT(variables[node], values, [variables[parent] for parent in dag.parents(node)]))
+    for *parents, child in families:
+        prior = pseudocount if equivalent_sample_size is None else equivalent_sample_size / tables[-1].size
+        values, empty = _estimate(tables.pop(), prior)
+        cpts.append(CPT(child, values, parents))
         if empty:
-            unseen[node] = empty
+            unseen[child.name] = empty
     if unseen:
-        children = listing(f"{node} ({count})" for node, count in unseen.items())
-        message = f"no rows for {sum(unseen.values())} parent configurations, set to uniform; of {children}"
+        children = listing(f"{child} ({count})" for child, count in unseen.items())
+        message = f"no rows for {counted(sum(unseen.values()), 'parent configuration')}, set to uniform; of {children}"
         warnings.warn(message, UnseenConfigurationWarning, stacklevel=2)
     return BayesianNetwork(cpts)
 
 
-def _check_prior(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value >= 0):
+def _check_prior(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
         raise TableError(f"{name} must be a finite number from 0, not {value!r}")
 
 
 def _estimate(counts: CountTable, prior: float) -> tuple[FloatArray, int]:
     """Return the table of one family, and how many of its rows are uniform for want of data."""
-    weights = counts + float(prior)
-    totals = weights.sum(axis=-1, keepdims=True)
+    values = np.array(counts, np.float64)
+    del counts  # there need not be room for both
+    values += float(prior)
+    totals = values.sum(axis=-1, keepdims=True)
     empty = totals == 0
-    values = np.where(empty, 1.0 / counts.shape[-1], weights / np.where(empty, 1.0, totals))
-    return values, int(np.count_nonzero(empty))
+    n_empty = int(np.count_nonzero(empty))
+    if n_empty:
+        np.copyto(values, 1.0 / values.shape[-1], where=empty)
+        totals[empty] = 1.0
+    values /= totals
+    return values, n_empty

@@ -4,14 +4,16 @@ A score of a DAG is the sum of the local scores of its families, and a local sco
 table N(parents, child). Logarithms are natural and higher is better. With N rows, ``q`` parent configurations and
 ``r`` states of the child, ``k = q (r - 1)`` free parameters, and ``LL = sum n(j, s) log(n(j, s) / n(j))``:
 
-========================  ==================================
-``"log_likelihood"``      LL
-``"aic"``                 LL - k
-``"bic"``                 LL - k/2 log N
-========================  ==================================
+============  ==================================
+``"loglik"``  LL
+``"aic"``     LL - k
+``"bic"``     LL - k/2 log N
+============  ==================================
 
 Cardinalities are the declared ones, so states and parent configurations that never occur count as parameters; N is the
-total row weight. To compare with tools that print -2 LL + k log N: divide by -2.
+total row weight, and data without any have LL = 0 and no penalty in BIC. Weights are taken as they are: if they add up
+to less than 1, log N is negative and BIC rewards parameters, so weights that only give shares should be scaled to add
+up to the number of rows. To compare with tools that print -2 LL + k log N: divide by -2.
 
 References
 ----------
@@ -28,11 +30,15 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.data import count_source
 from pgm.errors import UnknownNameError, listing
 from pgm.graph.dag import DAG
+from pgm.learning.families import count_families
+from pgm.network import BayesianNetwork
 
 __all__ = ["AIC", "BIC", "LogLikelihood", "Score", "get_score", "local_scores", "score"]
+
+_COPIES = 3
+"""Arrays of the size of a table that exist at once while it is scored."""
 
 
 @runtime_checkable
@@ -72,7 +78,7 @@ class LogLikelihood:
     -7.202048
     """
 
-    name: ClassVar[str] = "log_likelihood"
+    name: ClassVar[str] = "loglik"
     is_score_equivalent: ClassVar[bool] = True
 
     def local(self, counts: NDArray[Any]) -> NDArray[np.float64]:
@@ -112,9 +118,9 @@ class BIC:
     is_score_equivalent: ClassVar[bool] = True
 
     def local(self, counts: NDArray[Any]) -> NDArray[np.float64]:
-        """Return LL - k/2 log N; data without rows score 0."""
-        size = np.maximum(counts.sum(axis=(-2, -1)), 1.0)
-        penalty: NDArray[np.float64] = 0.5 * _n_parameters(counts) * np.log(size)
+        """Return LL - k/2 log N, where N is the sum of the counts; 0 for data without rows or weight."""
+        size = counts.sum(axis=(-2, -1))
+        penalty: NDArray[np.float64] = 0.5 * _n_parameters(counts) * np.log(np.where(size > 0, size, 1))
         return _log_likelihood(counts) - penalty
 
 
@@ -124,8 +130,10 @@ def _log_likelihood(counts: NDArray[Any]) -> NDArray[np.float64]:
     As a quotient inside the logarithm: a difference of two sums n log n would lose digits where N is large.
     """
     totals = counts.sum(axis=-1, keepdims=True)
-    share = np.where(counts > 0, counts, 1) / np.where(counts > 0, totals, 1)
-    likelihood: NDArray[np.float64] = (counts * np.log(share)).sum(axis=(-2, -1))
+    terms = np.divide(counts, totals, out=np.ones(counts.shape), where=counts > 0)
+    np.log(terms, out=terms)
+    terms *= counts
+    likelihood: NDArray[np.float64] = terms.sum(axis=(-2, -1))
     return likelihood
 
 
@@ -137,8 +145,8 @@ def _n_parameters(counts: NDArray[Any]) -> int:
 _BY_NAME: dict[str, Score] = {
     "aic": AIC(),
     "bic": BIC(),
-    "log_likelihood": LogLikelihood(),
     "loglik": LogLikelihood(),
+    "log_likelihood": LogLikelihood(),
 }
 
 
@@ -164,13 +172,14 @@ def get_score(score: str | Score) -> Score:
     raise UnknownNameError(f"no score {score!r}; there are {listing(_BY_NAME)}, and objects with a local() method")
 
 
-def local_scores(dag: DAG, data: object, score: str | Score = "bic") -> dict[str, float]:
+def local_scores(dag: DAG | BayesianNetwork, data: object, score: str | Score = "bic") -> dict[str, float]:
     """Return the local score of each node's family, in the order of the nodes.
 
     Parameters
     ----------
     dag
-        The graph. Its nodes must be columns of the data; further columns are ignored.
+        The graph, or a network, of which only the graph is used. Its nodes must be columns of the data; further columns
+        are ignored.
     data
         A `Dataset`, or anything one can be made of.
     score
@@ -178,12 +187,14 @@ def local_scores(dag: DAG, data: object, score: str | Score = "bic") -> dict[str
 
     Raises
     ------
+    GraphError
+        If ``dag`` is neither a graph nor a network.
     UnknownNameError
         If a node is no column, or the score is unknown.
     MissingDataError
         If cells of the nodes are missing.
     TooLargeError
-        If a family's table would exceed the memory budget; names the child.
+        If a family's table and the work on it would exceed the memory budget; names the child.
 
     Notes
     -----
@@ -196,15 +207,14 @@ def local_scores(dag: DAG, data: object, score: str | Score = "bic") -> dict[str
     {'a': -3.7726, 'b': -3.3863}
     """
     measure = get_score(score)
-    source = count_source(data, dag.nodes)
-    tables = source.count([(node, dag.parents(node)) for node in dag.nodes])
+    counts = count_families(dag, data, copies=_COPIES)
     return {
         node: float(measure.local(table.reshape(-1, table.shape[-1])))
-        for node, table in zip(dag.nodes, tables, strict=True)
+        for node, table in zip(counts.dag.nodes, counts.tables, strict=True)
     }
 
 
-def score(dag: DAG, data: object, score: str | Score = "bic") -> float:
+def score(dag: DAG | BayesianNetwork, data: object, score: str | Score = "bic") -> float:
     """Return the score of a graph: the sum of its local scores; see `local_scores`.
 
     Examples

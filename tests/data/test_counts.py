@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter, defaultdict
 from itertools import accumulate, pairwise
 
@@ -183,11 +184,61 @@ def test_bad_families():
         data.count([("a", ["z"])])
     with pytest.raises(DataError, match=r"'a' has a variable twice"):
         data.count([("a", ["a"])])
-    with pytest.raises(MissingDataError, match=r"1 cells are missing, in 'c \(1 of 2\)'"):
+    with pytest.raises(DataError, match=r"the parents of 'a' must be a list, not 3"):
+        data.count([("a", 3)])
+    with pytest.raises(MissingDataError, match=r"1 missing cell, in 'c \(1 of 2\)'"):
         data.count([("a", ["b"]), ("a", ["c"])])
     with pytest.raises(MissingDataError, match=r"'c \(1 of 2\)'"):
         data.count_extensions("a")
     assert data.count([("a", ["b"])])[0].tolist() == [[0, 1], [1, 0]], "holes elsewhere do not matter"
+
+
+def test_large_tables_become_integers_in_pieces(monkeypatch):
+    data = table("insurance")
+    families = [("Age", ["SocioEcon", "GoodStudent"]), ("Theft", ["CarValue"])]
+    expected = data.count(families), data.count_extensions("Age", ["SocioEcon"])
+    monkeypatch.setattr(counts, "_BLOCK", 7)
+    again = Dataset(data)
+    found = again.count(families), again.count_extensions("Age", ["SocioEcon"])
+    assert all(map(np.array_equal, found[0], expected[0]))
+    assert np.array_equal(found[1], expected[1])
+    assert {array.dtype for array in (*found[0], found[1])} == {np.dtype(np.int64)}
+
+
+@pytest.mark.parametrize("weights", [None, np.full(500, 0.5)])
+def test_counting_takes_little_more_memory_than_the_table(weights):
+    names = [f"x{i}" for i in range(19)]
+    codes = np.random.default_rng(0).integers(0, 2, (500, 19)).astype(np.uint8)
+    data = Dataset.from_codes([Variable(name, [0, 1]) for name in names], codes, weights)
+    data.count([("x0", ["x1"])])
+    tracemalloc.start()
+    (found,) = data.count([("x0", names[1:])])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.3 * found.nbytes
+
+
+def test_many_variables_of_one_state():
+    """An array has at most 64 axes, and no table needs more than one for each variable of the family."""
+    names = [f"K{i}" for i in range(70)]
+    columns = {name: np.zeros(3, int) for name in names}
+    data = Dataset.from_codes(
+        [*(Variable(name, ["only"]) for name in names), Variable("x", [0, 1])],
+        [*columns.values(), np.array([0, 1, 1])],
+    )
+    assert data.count_extensions("x").tolist() == [[1] * 71 + [0], [2] * 70 + [0, 2]]
+    assert data.count([("x", names[:63])])[0].ravel().tolist() == [1, 2]
+    assert data.count_extensions("x", names[:62]).size == 2 * 72
+    with pytest.raises(TooLargeError, match=r"'x' and its 70 parents would have 71 axes"):
+        data.count([("x", names)])
+    with pytest.raises(TooLargeError, match=r"'x' and its 63 parents, extended.* 65 axes"):
+        data.count_extensions("x", names[:63])
+
+
+def test_tables_that_are_too_large_together():
+    data = Dataset.from_codes([Variable(name, range(16_384)) for name in "ab"], np.zeros((3, 2), int))
+    with pytest.raises(TooLargeError, match=r"3 tables of counts together would have 805,306,368 cells"):
+        data.count([("a", ["b"])] * 3)
 
 
 def test_tables_that_are_too_large_are_refused_before_counting():

@@ -63,10 +63,80 @@ def test_declared_states_are_found_by_their_text(write):
         read_csv(path, states={"dose": [0.5, 1]})
 
 
+def test_a_declared_label_is_never_missing(write):
+    path = write("a,b\nNA,NA\nyes,x\n,y\n")
+    data = read_csv(path, states={"a": ["NA", "yes"]})
+    assert data.to_dict() == {"a": ["NA", "yes", None], "b": [None, "x", "y"]}
+    assert read_csv(path, states={"a": ["yes", "", "NA"]}).to_dict()["a"] == ["NA", "yes", ""]
+
+
+@pytest.mark.parametrize("states", [[1, "1"], ["0", 1, 0], [True, "True"], ["0.5", 0.5]])
+def test_declared_labels_of_the_same_text_are_ambiguous(write, states):
+    with pytest.raises(DataError, match=r"declared states .* and .* of 'a' are the same text"):
+        read_csv(write("a\n1\n"), states={"a": states})
+
+
+def test_states_have_an_order(write):
+    with pytest.raises(DataError, match=r"states of 'a' must be in order"):
+        read_csv(write("a\n1\n"), states={"a": {1, 2}})
+
+
+def test_a_single_mark_is_a_list_of_marks(write):
+    path = write("a\nN\nA\nNA\n")
+    assert read_csv(path, missing="NA") == read_csv(path, missing={"NA"})
+    assert read_csv(path, missing="NA").to_dict() == {"a": ["N", "A", None]}
+    assert read_csv(path, missing=[]).to_dict() == {"a": ["N", "A", "NA"]}
+
+
+@pytest.mark.parametrize("missing", [None, -1, ["", -1], [["NA"]]])
+def test_missing_cells_are_given_as_text(write, missing):
+    with pytest.raises(DataError, match="as they are written"):
+        read_csv(write("a\n-1\n"), missing=missing)
+
+
+@pytest.mark.parametrize("delimiter", ["", ";;", "\n\n", 3])
+def test_bad_delimiters(write, delimiter):
+    with pytest.raises(DataError, match="a delimiter is one character"):
+        read_csv(write("a;b\n1;2\n"), delimiter=delimiter)
+
+
+def test_gzip_is_known_by_its_content(write, tmp_path):
+    write("a\n1\n", "packed.gz").rename(tmp_path / "packed.csv")
+    assert read_csv(str(tmp_path / "packed.csv")) == read_csv(write("a\n1\n")) == read_csv(write("a\n1\n", "t.csv.gz"))
+    (tmp_path / "plain.csv.gz").write_text("a\n1\n")
+    assert read_csv(tmp_path / "plain.csv.gz") == read_csv(write("a\n1\n"))
+
+
+LATIN = "a,b\n1,2\n3,caf\xe9\n".encode("latin-1")
+PACKED = gzip.compress(b"a,b\n" + b"1,2\n" * 1000, mtime=0)
+
+
+@pytest.mark.parametrize(("content", "fault"), [
+    (LATIN, "line 3: byte 0xe9 is not UTF-8 text"),
+    (gzip.compress(LATIN), "line 3: byte 0xe9 is not UTF-8 text"),
+    ("a,b\n1,2\n".encode("utf-16"), "line 1: byte 0xff is not UTF-8 text"),
+    (PACKED[:-20], "the gzip file is damaged"),
+    (PACKED[:5], "the gzip file is damaged"),
+    (PACKED[:-8] + b"12345678", "the gzip file is damaged"),
+    (PACKED[:20] + b"garbage" + PACKED[27:], "the gzip file is damaged"),
+    (PACKED + b"garbage", "the gzip file is damaged"),
+])  # fmt: skip
+def test_files_that_are_no_text_are_named(tmp_path, content, fault):
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=f"data.csv: {fault}"):
+        read_csv(path)
+
+
+def test_files_that_cannot_be_opened(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_csv(tmp_path / "nowhere.csv")
+
+
 @pytest.mark.parametrize(("text", "fault"), [
-    ("", "line 1: .*no header"),
+    ("", "table.csv: line 1: .*no header"),
     ("a,b\n1,2\n1,2,3\n", "line 3: 3 cells, but the header has 2"),
-    ("a,b\n1\n", "line 2: 1 cells"),
+    ("a,b\n1\n", "line 2: 1 cell, but the header has 2"),
     ('a,b\n1,"2\n', "line 2"),
 ])  # fmt: skip
 def test_broken_files_name_the_line(write, text, fault):

@@ -15,7 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgm.errors import GraphError, TooLargeError, UnknownNameError
+from pgm.factors import CPT, Variable
 from pgm.graph import DAG, PDAG, UndirectedGraph, is_equivalent, shd
+from pgm.graph.dag import as_dag
+from pgm.network import BayesianNetwork
 from tests.graph.strategies import dags
 
 NODES = list("abcd")
@@ -368,3 +371,23 @@ def test_background_knowledge_closes_to_what_the_members_share(dag: DAG, data: s
         forward = sum(member.has_edge(u, v) for member in agreeing)
         assert ((u, v) in closed.directed) == (forward == len(agreeing))
         assert ((v, u) in closed.directed) == (forward == 0)
+
+
+def test_a_network_stands_for_its_dag_in_comparisons() -> None:
+    dag = DAG([("a", "b"), ("b", "c")])
+    a, b, c = (Variable(name, [0, 1]) for name in "abc")
+    net = BayesianNetwork([CPT.uniform(a), CPT.uniform(b, [a]), CPT.uniform(c, [b])])
+    assert as_dag(net) is net.dag
+    assert as_dag(dag) is dag
+    assert shd(net, dag) == shd(dag.cpdag(), net, cpdag=True) == 0
+    assert shd(net, DAG([("b", "a"), ("b", "c")])) == 1
+    assert is_equivalent(net, DAG([("b", "a"), ("b", "c")]))
+    assert not is_equivalent(DAG([("a", "b"), ("c", "b")]), net)
+
+
+@pytest.mark.parametrize("other", ["[a][b|a]", [("a", "b")], None, nx.DiGraph([("a", "b")])])
+@pytest.mark.parametrize("compare", [shd, is_equivalent])
+def test_what_is_no_graph_cannot_be_compared(compare, other) -> None:
+    for pair in ((DAG([("a", "b")]), other), (other, DAG([("a", "b")]))):
+        with pytest.raises(GraphError, match=rf"not {type(other).__name__}: DAG.* or DAG.from_string"):
+            compare(*pair)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pgm.data import Dataset
 from pgm.errors import GraphError, MissingDataError, TooLargeError, UnknownNameError
 from pgm.graph.dag import DAG
-from pgm.learning import Constraints, SearchResult, hill_climb, score
+from pgm.learning import Constraints, SearchResult, fit_parameters, hill_climb, hill_climbing, score
 from pgm.learning.hill_climbing import _State
 from tests.data.bundled import TRUE_GRAPHS, table
 
@@ -129,7 +129,17 @@ TASKS = {
     "everything forbidden": ({"forbidden": list(permutations("ABC", 2))}, -214.59177994414677),
     "tiers": ({"tiers": [["C"], ["B"], ["A"]]}, BEST),
     "no parents": ({"max_parents": 0}, -214.59177994414677),
-}
+    "required against the order": ({"required": [("C", "B")]}, BEST),
+    "required and its reverse forbidden": ({"required": [("C", "A")], "forbidden": [("A", "C")]}, -195.25769868369434),
+    "required twice": ({"required": [("C", "A"), ("C", "A")], "max_parents": 1}, -199.75559077670835),
+    "required, forbidden, one parent": (
+        {"required": [("A", "C")], "forbidden": [("C", "B")], "max_parents": 1}, -202.209363871898
+    ),
+    "a variable in no tier": ({"tiers": [["C"], ["A"]], "forbidden": [("C", "B")]}, BEST),
+    "a path backwards through a variable in no tier": (
+        {"tiers": [["A"], ["C"]], "forbidden": [("A", "B"), ("B", "C")], "required": [("C", "B"), ("B", "A")]}, BEST
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("constraints", "best"), TASKS.values(), ids=TASKS)
@@ -139,8 +149,8 @@ def test_constraints_hold_and_the_best_allowed_graph_is_found(constraints, best,
     result = hill_climb(data, **constraints)
     edges, limit = set(result.dag.edges), constraints.get("max_parents", 3)
     required, forbidden = set(constraints.get("required", ())), set(constraints.get("forbidden", ()))
-    if "tiers" in constraints:
-        forbidden |= {("A", "B"), ("A", "C"), ("B", "C")}
+    for earlier, later in combinations(constraints.get("tiers", ()), 2):
+        forbidden |= set(product(later, earlier))
     assert required <= edges
     assert not forbidden & edges
     assert all(len(result.dag.parents(node)) <= limit for node in result.dag.nodes)
@@ -166,6 +176,12 @@ def test_requiring_an_edge_that_is_found_anyway_changes_nothing_else():
     ({"required": [("A", "C"), ("B", "C")], "max_parents": 1}, GraphError, "'C' has 2 parents"),
     ({"forbidden": [("B", "C")], "start": DAG([("B", "C")])}, GraphError, "start.*the edge B -> C is forbidden"),
     ({"start": DAG([("A", "Z")])}, UnknownNameError, "'Z'"),
+    ({"start": DAG([("A", "C"), ("B", "C")]), "max_parents": 1}, GraphError, "start.*'C' has 2 parents, 'A', 'B'"),
+    ({"start": DAG([("A", "C")]), "required": [("C", "A")]}, GraphError, "start.*required.*cycle: A -> C -> A"),
+    ({"start": "[A][B|A]"}, GraphError, "not str: DAG"),
+    ({"max_iter": -1}, GraphError, "max_iter must be a whole number from 0, or None, not -1"),
+    ({"max_iter": "3"}, GraphError, "max_iter .*'3'"),
+    ({"max_iter": True}, GraphError, "max_iter .*True"),
 ])  # fmt: skip
 def test_contradictions_are_refused_before_searching(monkeypatch, constraints, error, fault):  # pgmpy#1348
     monkeypatch.setattr(Dataset, "count_extensions", None)
@@ -183,7 +199,7 @@ def test_bad_data_and_scores():
 def test_tables_that_grow_too_large_name_the_node():
     columns = {name: [0, 0, 1, 1, 0] for name in "abcd"}
     data = Dataset(columns, states={name: range(700) for name in columns})
-    with pytest.raises(TooLargeError, match=r"'[ab]' and its 1 parents, extended.*1,372,000,000 cells"):
+    with pytest.raises(TooLargeError, match=r"'[ab]' and its 1 parent, extended.*1,372,000,000 cells"):
         hill_climb(data, "loglik")
     assert len(hill_climb(data, "loglik", max_parents=1).dag.edges) == 3
 
@@ -197,6 +213,9 @@ def test_starting_from_a_graph():
     assert result.score == pytest.approx(BEST, abs=1e-9)
     assert result.trace[0].score - result.trace[0].delta == pytest.approx(score(start, three_columns()), abs=1e-9)
     assert hill_climb(three_columns(), start=result.dag).trace == ()
+    net = fit_parameters(start, three_columns())
+    assert hill_climb(three_columns(), start=net) == hill_climb(three_columns(), start=start)
+    assert hill_climb(three_columns(), start=DAG([("C", "A")])).dag == result.dag, "B is added"
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -265,8 +284,10 @@ def test_exactly_the_legal_moves_are_considered(seed):
     """A random walk among graphs on six nodes; every neighbour is built to see whether it is a DAG."""
     rng = np.random.default_rng(seed)
     names = list("fbdace")
-    required, forbidden = [("f", "c")], {("a", "b"), ("d", "f"), ("e", "c")}
-    state = _State(Constraints(names, required, forbidden, max_parents=3), DAG(required, nodes=names), NoGains())
+    required, forbidden, tiers = [("f", "c")], {("a", "b"), ("d", "f"), ("e", "c")}, [["b", "c"], ["d"]]
+    constraints = Constraints(names, required, forbidden, tiers, max_parents=3)
+    forbidden |= {("d", "b"), ("d", "c")}
+    state = _State(constraints, DAG(required, nodes=names), NoGains())
     graph = state.graph()
     for _ in range(60):
         moves = [
@@ -323,6 +344,21 @@ def test_weights_are_repeated_rows():
     halves = Dataset(weighted, weights=weighted.weights / 2)
     doubled = Dataset({name: column * 2 for name, column in three_columns().items()}, weights=[0.25] * 200)
     assert hill_climb(halves).score == pytest.approx(hill_climb(doubled).score, abs=1e-9)
+
+
+def test_scoring_in_pieces_changes_nothing(monkeypatch):
+    expected = hill_climb(table("insurance"))
+    monkeypatch.setattr(hill_climbing, "_BLOCK", 500)
+    assert hill_climb(table("insurance")) == expected
+
+
+def test_very_many_constant_columns():
+    data = {**{f"K{i}": ["only"] * 100 for i in range(70)}, **three_columns()}
+    result = hill_climb(data)
+    assert result.score == pytest.approx(BEST, abs=1e-9)
+    required = [(f"K{i}", "A") for i in range(64)]
+    with pytest.raises(TooLargeError, match=r"'A' and its 64 parents, extended .*66 axes"):
+        hill_climb(data, required=required)
 
 
 def test_constant_columns_stay_alone():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -46,7 +47,7 @@ def test_declared_states_beyond_the_data(declare):  # causalnex#15
     assert net.variable("S").states == (3, 1, 2, 4)
     same(net.cpt("S").values, [0.2, 0.4, THIRD, 1 / 15])
     same(net.cpt("T").values, [[0.2, 0.2, 0.6], [0.125, 0.625, 0.25], [4 / 7, 2 / 7, 1 / 7], [THIRD] * 3])
-    with pytest.warns(UnseenConfigurationWarning, match=r"1 parent configurations.*'T \(1\)'"):
+    with pytest.warns(UnseenConfigurationWarning, match=r"1 parent configuration,.*'T \(1\)'"):
         net = fit_parameters(dag, data)
     same(net.cpt("S").values, [2 / 11, 5 / 11, 4 / 11, 0])
     same(net.cpt("T").values, [[0, 0, 1], [0, 0.8, 0.2], [0.75, 0.25, 0], [THIRD] * 3])
@@ -93,7 +94,7 @@ def test_nullable_integers_name_the_same_states():  # pgmpy#2386
     ]
     dag = DAG([("X", "Y")])
     for data in [*encodings, {"X": x, "Y": y}]:
-        with pytest.raises(MissingDataError, match=r"4 cells are missing, in 'X \(2 of 8\)', 'Y \(2 of 8\)'"):
+        with pytest.raises(MissingDataError, match=r"4 missing cells, in 'X \(2 of 8\)', 'Y \(2 of 8\)'"):
             fit_parameters(dag, data)
         net = fit_parameters(dag, Dataset(data).complete_rows())
         assert (net.variable("X").states, net.variable("Y").states) == ((0, 1), (0, 1))
@@ -188,9 +189,42 @@ def test_other_columns_are_ignored_but_nodes_must_be_columns():
         fit_parameters(DAG([("a", "c")]), frame)
 
 
+@pytest.mark.parametrize("one", [1, 1.0, np.float32(1), np.int8(1), Fraction(1)])
+def test_priors_of_any_kind_of_number(one):
+    same(fit_parameters(COLLIDER, ABC, pseudocount=one).cpt("A").values, [7 / 12, 5 / 12])
+    same(fit_parameters(COLLIDER, ABC, equivalent_sample_size=2 * one).cpt("A").values, [7 / 12, 5 / 12])
+
+
+def test_only_the_graph_of_a_network_is_used():
+    net = fit_parameters(COLLIDER, ABC, pseudocount=5)
+    assert fit_parameters(net, ABC, pseudocount=1) == fit_parameters(COLLIDER, ABC, pseudocount=1)
+
+
+def test_counts_are_left_alone():
+    """A source of counts may keep what it hands out."""
+    kept = [array.astype(float) for array in ABC.count([("A", []), ("C", ["A", "B"]), ("B", [])])]
+    before = [array.copy() for array in kept]
+
+    class Keeper:
+        variables, n_rows, total_weight = ABC.variables, ABC.n_rows, ABC.total_weight
+        count_extensions = chunks = Dataset.count_extensions
+
+        def count(self, families):
+            assert [child for child, _ in families] == ["A", "C", "B"]
+            return kept
+
+    for _ in range(2):
+        assert fit_parameters(COLLIDER, Keeper(), pseudocount=1) == fit_parameters(COLLIDER, ABC, pseudocount=1)
+        assert len(kept) == len(before)
+        assert all(map(np.array_equal, kept, before))
+
+
 @pytest.mark.parametrize("prior", [
     {"pseudocount": -1}, {"pseudocount": float("nan")}, {"pseudocount": float("inf")},
     {"equivalent_sample_size": -1}, {"equivalent_sample_size": float("nan")},
+    {"equivalent_sample_size": "1"}, {"equivalent_sample_size": True}, {"equivalent_sample_size": [1]},
+    {"pseudocount": "1"}, {"pseudocount": None}, {"pseudocount": True}, {"pseudocount": np.bool_(True)},
+    {"pseudocount": [1, 1]}, {"pseudocount": 1j}, {"pseudocount": np.float64("nan")},
     {"pseudocount": 1, "equivalent_sample_size": 1},
 ])  # fmt: skip
 def test_bad_priors(prior):

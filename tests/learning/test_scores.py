@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections import Counter
 from dataclasses import dataclass
 
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 import pgm
 from pgm.data import Dataset
-from pgm.errors import MissingDataError, TooLargeError, UnknownNameError
+from pgm.errors import DataError, GraphError, MissingDataError, TooLargeError, UnknownNameError
+from pgm.factors.variable import Variable
 from pgm.graph.dag import DAG
 from pgm.learning import BIC, get_score, local_scores, score
 from tests.data.bundled import TRUE_GRAPHS, table
@@ -119,6 +121,23 @@ def test_no_rows_score_nothing():
     assert score(DAG([("a", "b")]), data, "aic") == -3.0
 
 
+@pytest.mark.parametrize("total", [0.5, 1e-6, 1.0, 3.5])
+def test_weights_are_taken_as_they_are(total):
+    """Also where they add up to less than 1, so that ln N is negative."""
+    shares = {("x", 0): 0.4, ("x", 1): 0.1, ("y", 0): 0.2, ("y", 1): 0.3}
+    a, b = zip(*shares, strict=True)
+    data = Dataset({"a": a, "b": b}, weights=[total * share for share in shares.values()])
+    entropy = -sum(share * math.log(share) for share in shares.values())
+    dag = DAG([("a", "b")])
+    assert score(dag, data, "loglik") == pytest.approx(-total * entropy, abs=1e-12)
+    assert score(dag, data, "bic") == pytest.approx(-total * entropy - 1.5 * math.log(total), abs=1e-12)
+
+
+def test_rows_without_weight_score_nothing():
+    data = Dataset({"a": [0, 1], "b": [1, 0]}, weights=[0, 0])
+    assert score(DAG([("a", "b")]), data, "bic") == score(DAG([("a", "b")]), data, "loglik") == 0.0
+
+
 def test_many_families_at_once():
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 5, (3, 2, 4, 3))
@@ -167,6 +186,66 @@ def test_equivalent_graphs_score_the_same(data):
 def test_columns_that_are_no_nodes_are_ignored():
     frame = {"a": [0, 1, 1], "b": [0, 1, 0], "hole": [None, 1, 0], "height": [1.7, 1.8, 1.9]}
     assert score(DAG([("a", "b")]), frame) == score(DAG([("a", "b")]), {"a": [0, 1, 1], "b": [0, 1, 0]})
+
+
+def test_a_network_and_a_search_stand_for_their_graph():
+    dag = DAG([("A", "B")])
+    net = pgm.fit_parameters(dag, TWO_BY_TWO)
+    assert score(net, TWO_BY_TWO) == score(dag, TWO_BY_TWO) == score(pgm.hill_climb(TWO_BY_TWO), TWO_BY_TWO)
+    assert local_scores(net, TWO_BY_TWO, "aic") == local_scores(dag, TWO_BY_TWO, "aic")
+
+
+@pytest.mark.parametrize("graph", ["[A][B|A]", [("A", "B")], None, DAG([("A", "B")]).cpdag()])
+@pytest.mark.parametrize("learn", [score, local_scores, pgm.fit_parameters])
+def test_what_is_no_graph(learn, graph):
+    with pytest.raises(GraphError, match=rf"not {type(graph).__name__}: DAG\(.*DAG.from_string"):
+        learn(graph, TWO_BY_TWO)
+
+
+def test_an_array_needs_a_data_set_around_it():
+    array = np.array([[0, 1], [1, 0]])
+    for learn in (lambda: score(DAG([("A", "B")]), array), lambda: pgm.hill_climb(array)):
+        with pytest.raises(DataError, match=r"pgm.Dataset\(array, names=\[...\]\)"):
+            learn()
+    assert score(DAG([("A", "B")]), Dataset(array, names=["A", "B"]), "loglik") == pytest.approx(-2 * math.log(2))
+
+
+def test_the_log_likelihood_has_two_names():
+    assert get_score("loglik") == get_score("log_likelihood") == get_score("LogLik")
+    assert pgm.hill_climb(TWO_BY_TWO, "log_likelihood").score_name == "loglik"
+
+
+def test_too_many_parents_or_too_large_tables_are_refused_before_counting(monkeypatch):
+    monkeypatch.setattr(Dataset, "count", None)
+    names = [f"K{i}" for i in range(70)]
+    data = Dataset({name: ["only"] for name in names} | {"Y": [0]})
+    for learn in (score, pgm.fit_parameters):
+        with pytest.raises(TooLargeError, match=r"'Y' and its 70 parents would have 71 axes"):
+            learn(DAG([(name, "Y") for name in names]), data)
+    large = Dataset.from_codes([Variable(name, range(16_384)) for name in "ab"], np.zeros((3, 2), int))
+    for learn, limit in ((score, "1.43"), (pgm.fit_parameters, "1.07")):
+        with pytest.raises(TooLargeError, match=rf"'b' and its 1 parent .*\(2.15 GB\); the limit is {limit} GB"):
+            learn(DAG([("a", "b")]), large)
+    many = Dataset.from_codes([Variable(f"x{i}", range(10_000)) for i in range(9)], np.zeros((3, 9), int))
+    chain = DAG([(f"x{i}", f"x{i + 1}") for i in range(8)])
+    with pytest.raises(TooLargeError, match=r"the tables of 9 nodes and the work on them"):
+        score(chain, many)
+
+
+@pytest.mark.parametrize(("learn", "copies"), [(score, 3), (pgm.fit_parameters, 4)])
+@pytest.mark.parametrize("weights", [None, np.full(500, 0.5)])
+@pytest.mark.filterwarnings("ignore::pgm.learning.UnseenConfigurationWarning")
+def test_memory_is_what_the_size_check_counts_with(learn, copies, weights):
+    names = [f"x{i}" for i in range(18)]
+    codes = np.random.default_rng(0).integers(0, 2, (500, 18)).astype(np.uint8)
+    data = Dataset.from_codes([Variable(name, [0, 1]) for name in names], codes, weights)
+    dag = DAG([(name, "x0") for name in names[1:]])
+    data.count([("x0", ["x1"])])
+    tracemalloc.start()
+    learn(dag, data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < copies * 8 * 2**18
 
 
 def test_what_is_refused():
