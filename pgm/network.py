@@ -397,8 +397,8 @@ class BayesianNetwork:
         >>> import pgm
         >>> asia = pgm.networks.load("asia")
         >>> first = asia.sensitivity("lung", "yes", {"xray": "yes"}).tornado(top=1)[0]
-        >>> first.variable, dict(first.parents), first.state
-        ('xray', {'either': 'no'}, 'yes')
+        >>> first.variable, dict(first.parents)
+        ('xray', {'either': 'no'})
         """
         return analysis.sensitivity(self._engine, target, state, self._engine.code(evidence, likelihoods))
 
