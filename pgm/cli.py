@@ -1,23 +1,28 @@
 """The command ``pgm``: look at, ask, learn, draw and convert networks from a terminal.
 
-Every command computes its whole answer first and prints it at the end. What goes wrong is one line on standard error,
-``pgm: error: ...``, and exit code 2.
+Every command checks its arguments before it works, computes its whole answer, and prints it at the end. Whatever goes
+wrong is one line on standard error, ``pgm: error: ...``, and exit code 2; with ``PGM_DEBUG=1`` in the environment it is
+Python's traceback instead. An interrupt (Ctrl-C) is exit code 130.
 """
 
 from __future__ import annotations
 
 import argparse
+import errno
 import io
+import math
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from pgm.errors import EvidenceError, PgmError, UnknownNameError, listing
 
 if TYPE_CHECKING:
+    from pgm.factors.variable import Label, Variable
     from pgm.graph.dag import DAG
     from pgm.network import BayesianNetwork
 
@@ -25,6 +30,9 @@ __all__ = ["main"]
 
 FILE_HELP = "a network file, or the name of a bundled network such as asia"
 GIVEN_HELP = "observed states, as name=label"
+DEBUG = "PGM_DEBUG"
+INTERRUPTED = 130
+"""The exit code that shells give to what Ctrl-C ends."""
 
 
 class UsageError(PgmError):
@@ -38,9 +46,13 @@ class Parser(argparse.ArgumentParser):
         """Raise what argparse would print."""
         raise UsageError(f"{message}; see {self.prog} --help")
 
+    def print_help(self, file: object = None) -> None:
+        """Print as the answers are printed, so that a failure is reported like all others."""
+        _print(self.format_help())
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code: 0, or 2 after an error.
+    """Run the command line and return the exit code: 0, 2 after an error, or 130 after an interrupt.
 
     Parameters
     ----------
@@ -62,38 +74,70 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default", UserWarning)
             text = args.command(args)
-    except PgmError as error:
-        return _fail(str(error))
-    except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            print(f"pgm: warning: {_one_line(str(warning.message))}", file=sys.stderr)
-    return _print(text)
-
-
-def _fail(message: str) -> int:
-    print(f"pgm: error: {_one_line(message)}", file=sys.stderr)
-    return 2
-
-
-def _one_line(message: str) -> str:
-    return " ".join(message.splitlines())
-
-
-def _print(text: str) -> int:
-    """Print in UTF-8, whatever the locale; a reader that stops reading is no error."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
-    try:
-        print(text, end="" if text.endswith("\n") or not text else "\n", flush=True)
+        for warning in caught:
+            if issubclass(warning.category, UserWarning):
+                _complain(f"warning: {warning.message}")
+        _print(text)
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it flushes at exit
+        return 0  # a reader that stops reading has all it wanted
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        _complain(f"error: {_message(error)}")
+        return 2
     return 0
 
 
+def _message(error: Exception) -> str:
+    """Return what is wrong, and where, for the user."""
+    if isinstance(error, PgmError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename is None:
+            return error.strerror
+        name = str(error.filename)
+        return f"{name if name and name.isprintable() else repr(name)}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory; {error}" if str(error) else "not enough memory"
+    return f"{type(error).__name__}: {error}; pgm did not foresee this, and {DEBUG}=1 shows where it happened"
+
+
+def _complain(message: str) -> None:
+    """Print one line on standard error, if there is one."""
+    if sys.stderr is not None:
+        try:
+            print(f"pgm: {' '.join(message.splitlines())}", file=sys.stderr, flush=True)
+        except OSError:
+            _abandon(sys.stderr)
+
+
+def _print(text: str) -> None:
+    """Print in UTF-8, whatever the locale."""
+    if not text:
+        return
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    try:
+        print(text, end="" if text.endswith("\n") else "\n", flush=True)
+    except OSError as error:
+        _abandon(sys.stdout)
+        raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def _abandon(stream: TextIO) -> None:
+    """Let what a stream still holds go nowhere; else Python tries to write it at exit, and complains."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def _parser() -> Parser:
-    parser = Parser(prog="pgm", description="Bayesian networks: look, ask, learn, draw, convert.")
+    after = f"Errors are one line and exit code 2; {DEBUG}=1 in the environment shows where they come from."
+    parser = Parser(prog="pgm", description="Bayesian networks: look, ask, learn, draw, convert.", epilog=after)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     info = commands.add_parser("info", help="say how large a network is")
@@ -120,12 +164,12 @@ def _parser() -> Parser:
     learn.add_argument("--score", default="bic", help="the score to climb (default: bic)")
     for name in ("required", "forbidden"):
         learn.add_argument(f"--{name}", metavar="A->B", nargs="+", action="extend", default=[], help=f"{name} edges")
-    learn.add_argument("--pseudocount", type=float, default=0.0, help="added to every count (default: 0)")
+    learn.add_argument("--pseudocount", type=_pseudocount, default=0.0, help="added to every count (default: 0)")
     learn.set_defaults(command=_learn)
 
     dot = commands.add_parser("dot", help="write the graph in DOT")
     dot.add_argument("file", metavar="FILE", help=f"{FILE_HELP}, or a graph in DOT")
-    dot.add_argument("-o", "--output", metavar="OUT", help="a file (default: print)")
+    dot.add_argument("-o", "--output", metavar="OUT", help="a .dot or .gv file (default: print)")
     dot.add_argument("--highlight", metavar="NAME", nargs="+", default=[], help="a trail to colour, node by node")
     dot.add_argument("--given", metavar="NAME", nargs="+", action="extend", default=[], help="observed, shaded")
     dot.set_defaults(command=_dot)
@@ -161,19 +205,37 @@ def _dag(file: str) -> DAG:
     return _network(file).dag
 
 
-def _evidence(net: BayesianNetwork, given: Sequence[str]) -> dict[str, str]:
+def _evidence(net: BayesianNetwork, given: Sequence[str]) -> dict[str, Label]:
     """Return ``name=label`` pairs as evidence; a name may hold an equals sign itself."""
-    evidence: dict[str, str] = {}
+    evidence: dict[str, Label] = {}
     for pair in given:
         splits = [index for index, character in enumerate(pair) if character == "="]
         if not splits:
             raise EvidenceError(f"expected name=label, found {pair!r}")
         index = next((index for index in splits if pair[:index] in net), splits[0])
-        name, label = pair[:index], pair[index + 1 :]
+        name, text = pair[:index], pair[index + 1 :]
         if name in evidence:
             raise EvidenceError(f"{name!r} is given twice")
-        evidence[name] = label
+        evidence[name] = _label(net.variable(name), text)
     return evidence
+
+
+def _label(variable: Variable, text: str) -> Label:
+    """Return the label that prints as this text: on a command line ``1`` may be a number as well as text."""
+    meant = [label for label in variable.states if str(label) == text]
+    if len(meant) > 1:
+        raise EvidenceError(f"{text} may be any of the states {listing(meant)} of {variable.name!r}")
+    return meant[0] if meant else text
+
+
+def _pseudocount(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise argparse.ArgumentTypeError(f"it must be a finite number from 0, not {text!r}")
+    return number
 
 
 def _edges(texts: Sequence[str]) -> list[tuple[str, str]]:
@@ -223,11 +285,12 @@ def _separate(args: argparse.Namespace) -> str:
 def _learn(args: argparse.Namespace) -> str:
     from pgm import io
     from pgm.data import read_csv
-    from pgm.io.files import write_text
+    from pgm.io.files import check_writable, write_text
     from pgm.learning import fit_parameters, hill_climb
 
     required, forbidden = _edges(args.required), _edges(args.forbidden)
-    format = io.format_of(args.output)  # better known before the search than after it
+    format = io.format_of(args.output)
+    check_writable(args.output)  # better known before the search than after it
     data = read_csv(args.data)
     found = hill_climb(data, score=args.score, required=required, forbidden=forbidden)
     if format == "dot":
@@ -239,9 +302,13 @@ def _learn(args: argparse.Namespace) -> str:
 
 
 def _dot(args: argparse.Namespace) -> str:
+    from pgm.io import FORMATS
     from pgm.io.dot import to_dot
-    from pgm.io.files import write_text
+    from pgm.io.files import suffix, write_text
 
+    if args.output is not None and suffix(args.output) not in ("", *FORMATS["dot"].suffixes):
+        allowed = listing(FORMATS["dot"].suffixes)
+        raise UsageError(f"{args.output}: the suffix {suffix(args.output)!r} does not mean DOT; allowed are {allowed}")
     text = to_dot(_dag(args.file), highlight=args.highlight, evidence=args.given)
     if args.output is None:
         return text

@@ -2,8 +2,8 @@
 
 The format follows from the suffix (``alarm.bif``, compressed as ``alarm.bif.gz``) or from ``format=``. A format is a
 module with ``from_string(text) -> BayesianNetwork`` and ``to_string(net) -> str``; :mod:`pgm.io.files` opens the
-files. DOT holds graphs without numbers, so networks are only written to it; graphs are read by
-:func:`pgm.io.dot.read_dag`.
+files. JSON is the format of this package itself, which keeps the types of labels; in the others they are text. DOT
+holds graphs without numbers, so networks are only written to it; graphs are read by :func:`pgm.io.dot.read_dag`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib import import_module
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from pgm.errors import FormatError, listing
+from pgm.errors import FormatError, TooLargeError, listing
 from pgm.io.files import read_text, suffix, write_text
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Format(NamedTuple):
 
 FORMATS = {
     "bif": Format("pgm.io.bif", (".bif",)),
+    "json": Format("pgm.io.json", (".json",)),
     "dot": Format("pgm.io.dot", (".dot", ".gv"), readable=False),
 }
 """The formats by name. Their modules are imported when first used."""
@@ -51,6 +52,8 @@ def read(path: str | PathLike[str], format: str | None = None) -> BayesianNetwor
     ------
     FormatError
         For an unknown format, or a file that breaks the rules of its format; the message has file and line.
+    TooLargeError
+        If its tables would exceed the memory budget.
     OSError
         If the file cannot be opened.
 
@@ -65,7 +68,7 @@ def read(path: str | PathLike[str], format: str | None = None) -> BayesianNetwor
     chosen = _chosen(format or format_of(path), reading=True)
     try:
         return _reader(chosen)(read_text(path))
-    except FormatError as error:
+    except (FormatError, TooLargeError) as error:
         error.args = (f"{fspath(path)}: {error}",)
         raise
 
@@ -89,7 +92,7 @@ def write(net: BayesianNetwork, path: str | PathLike[str], format: str | None = 
     net
         The network.
     path
-        The file, replaced if it exists.
+        The file, replaced if it exists, with its permissions kept; see :func:`pgm.io.files.write_text`.
     format
         A name in :data:`FORMATS`; by default the suffix tells.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -27,13 +27,16 @@ ROUNDING = 1.000001e-3
 EXACT = 1e-12
 """Rows this close to one are taken as they are."""
 
+PORTION = 2**16
+"""How many numbers are checked at a time, so that a check never needs the memory of another table."""
+
 
 class Table(NamedTuple):
     """What a file says of P(child | parents)."""
 
     parents: tuple[Variable, ...]
     values: FloatArray
-    """Shape ``(*parent cardinalities, child cardinality)``, rows summing to one."""
+    """Shape ``(*parent cardinalities, child cardinality)``, rows as :func:`checked_rows` leaves them, not shared."""
     line: int | None
 
 
@@ -54,7 +57,7 @@ def declared(name: str, labels: Iterable[Label], line: int | None) -> Variable:
 def checked_rows(
     child: Variable, parents: Sequence[Variable], rows: FloatArray, line_of: Callable[[int], int | None]
 ) -> FloatArray:
-    """Return the rows of a table, rounding divided out.
+    """Return the rows of a table themselves, rounding divided out in place.
 
     Parameters
     ----------
@@ -70,16 +73,20 @@ def checked_rows(
     FormatError
         For NaN, a negative number, or a row off from one by more than :data:`ROUNDING`.
     """
-    sums = rows.sum(axis=1)
-    error = np.abs(sums - 1.0)
-    good = (error <= ROUNDING) & (rows >= 0).all(axis=1)  # False for NaN
-    if not good.all():
-        worst = int(np.flatnonzero(~good)[0])
-        line = line_of(worst)
-        raise FormatError(_fault(child, parents, worst, rows[worst]), line)
-    rounded = error > EXACT
-    if rounded.any():
-        rows[rounded] /= sums[rounded, None]
+    step = max(1, PORTION // rows.shape[1])
+    for start in range(0, len(rows), step):
+        portion = rows[start : start + step]
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are reported below
+            sums = portion.sum(axis=1)
+            error = np.abs(sums - 1.0)
+        good = (error <= ROUNDING) & (portion >= 0).all(axis=1)  # False for NaN
+        if not good.all():
+            worst = start + int(np.flatnonzero(~good)[0])
+            line = line_of(worst)
+            raise FormatError(_fault(child, parents, worst, rows[worst]), line)
+        rounded = error > EXACT
+        if rounded.any():
+            portion[rounded] /= sums[rounded, None]
     return rows
 
 
@@ -105,7 +112,7 @@ def _fault(child: Variable, parents: Sequence[Variable], row: int, numbers: Floa
         return f"{name} contains NaN"
     if (numbers < 0).any():
         return f"{name} has a negative number: {numbers.min():.10g}"
-    return f"{name} sums to {numbers.sum():.10g}, not 1"
+    return f"{name} sums to {sum(numbers.tolist()):.10g}, not 1"
 
 
 def assemble(variables: Mapping[Variable, int | None], tables: Mapping[Variable, Table]) -> BayesianNetwork:
@@ -129,14 +136,12 @@ def assemble(variables: Mapping[Variable, int | None], tables: Mapping[Variable,
         if variable not in tables:
             raise FormatError(f"{variable.name!r} has no probability table", line)
     _check_acyclic(tables)
-    cpts = []
-    for variable in variables:
-        table = tables[variable]
-        try:
-            cpts.append(CPT(variable, table.values, table.parents))
-        except TableError as error:
-            raise FormatError(str(error), table.line) from None
-    return BayesianNetwork(cpts)
+    return BayesianNetwork(_cpt(variable, tables[variable]) for variable in variables)
+
+
+def _cpt(child: Variable, table: Table) -> CPT:
+    """Return a table as a CPT that keeps its array: the constructor of `CPT` would check and copy it once more."""
+    return cast("CPT", CPT._of((*table.parents, child), table.values))
 
 
 def _check_acyclic(tables: Mapping[Variable, Table]) -> None:

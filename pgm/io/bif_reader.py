@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgm.errors import FormatError, UnknownStateError, listing
-from pgm.factors.factor import MAX_AXES, FloatArray, check_size
+from pgm.factors.factor import MAX_AXES, MEMORY_BUDGET, FloatArray, check_size, format_bytes
 from pgm.factors.variable import Variable
 from pgm.io.assembly import Table, assemble, checked_rows, declared, row_name
 from pgm.io.bif_tokens import Block, Token, Tokens, blocks, unquoted
@@ -68,7 +68,13 @@ def from_string(text: str) -> BayesianNetwork:
     FormatError
         For anything that is not BIF or does not make a network; names the line and the variable.
     TooLargeError
-        Before a table beyond the memory budget is allocated.
+        Before a table is allocated with which all tables together would exceed the memory budget: ``default`` can
+        make a large table of a small file.
+
+    Notes
+    -----
+    A table that ``default`` fills needs little more memory than its numbers; one that is written out needs that of its
+    text several times over.
     """
     found = list(blocks(text))
     headers = [block for block in found if block.keyword == "network"]
@@ -155,6 +161,7 @@ class TableReader:
     def __init__(self, text: str, variables: Mapping[str, Variable]) -> None:
         self._text = text
         self._variables = variables
+        self._bytes = 0
         self._plain_labels: dict[str, list[str]] = {}
         for name, variable in variables.items():
             labels = [str(label) for label in variable.states]
@@ -163,10 +170,13 @@ class TableReader:
 
     def read(self, block: Block) -> tuple[Variable, Table]:
         """Return the child and the table of a ``probability`` block."""
+        found = None
         if block.plain:
             with suppress(KeyError, ValueError):  # declined: the careful reader knows what it is or what is wrong
-                return self.read_quickly(block)
-        return self.read_carefully(block)
+                found = self.read_quickly(block)
+        child, table = found or self.read_carefully(block)
+        self._bytes += table.values.nbytes
+        return child, table
 
     # ------------------------------------------------------------------ quick
 
@@ -225,7 +235,7 @@ class TableReader:
                 raise FormatError(f"{scope.child.name!r}: {expected}, found {token}", token.line)
         table = whole.get("table")
         if table is None:
-            values = _fill(scope, rows, whole.get("default"), block.line)
+            values = _fill(scope, rows, whole.get("default"), block.line, self._bytes)
         elif rows or "default" in whole:
             raise FormatError(f"{scope.child.name!r} has a whole table and rows as well", table.line)
         else:
@@ -315,13 +325,14 @@ def _check_count(row: Row, expected: int, name: str) -> None:
         raise FormatError(f"{name} needs {expected} numbers, not {len(row.numbers)}", row.line)
 
 
-def _fill(scope: Scope, rows: Mapping[int, Row], default: Row | None, line: int) -> FloatArray:
-    """Return the rows in table order, the default standing in for those not given."""
+def _fill(scope: Scope, rows: Mapping[int, Row], default: Row | None, line: int, used: int) -> FloatArray:
+    """Return the rows in table order, the default standing in for those not given; other tables ``used`` memory."""
     name = f"P({scope.child.name} | ...)"
     if default is None and len(rows) < scope.n_rows:
         absent = next(place for place in range(scope.n_rows) if place not in rows)
         raise FormatError(f"{row_name(*scope, absent)} is missing, and there is no default", line)
-    check_size(scope.shape, name)
+    beside = f", beside tables of {format_bytes(used)}," if used else ""
+    check_size(scope.shape, name + beside, MEMORY_BUDGET - used)
     table = np.empty((scope.n_rows, scope.child.cardinality))
     if default is not None:
         _check_count(default, scope.child.cardinality, f"the default of {scope.child.name!r}")

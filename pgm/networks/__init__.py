@@ -1,7 +1,7 @@
 """Published networks that come with the package, by name: ``load("asia")``.
 
 They are the usual test cases of the literature, from the Bayesian network repository of bnlearn; ``SOURCES.md`` beside
-this file says where each is described.
+this file says who described each.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def load(name: str) -> BayesianNetwork:
 
     References
     ----------
-    Scutari, *Bayesian Network Repository*, https://www.bnlearn.com/bnrepository
+    Scutari, *Bayesian Network Repository*, https://www.bnlearn.com/bnrepository/
 
     Examples
     --------

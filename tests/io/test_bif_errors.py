@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 import pgm.io
 from pgm.errors import FormatError, PgmError, TooLargeError
-from pgm.io import bif, bif_tokens
+from pgm.factors import Variable
+from pgm.io import assembly, bif, bif_reader, bif_tokens
 from pgm.io.bif_reader import TableReader, read_variable
 
 FILES = Path(__file__).parent / "files"
@@ -157,6 +159,65 @@ def test_an_absurd_table_is_refused_before_it_is_allocated() -> None:
     head = f"probability ( v0 | {', '.join(f'w{i}' for i in range(70))} ) {{ default 0.5, 0.5; }}"
     with pytest.raises(FormatError, match="'v0' has 70 parents; a table can have 63"):
         bif.from_string("\n".join([*blocks, *many, head]))
+
+
+def wide(n_parents: int) -> str:
+    """A small text whose v0 has a table of two to the power of n_parents + 1 numbers."""
+    names = [f"v{i}" for i in range(n_parents + 1)]
+    blocks = [f"variable {name} {{ type discrete [ 2 ] {{ a, b }}; }}" for name in names]
+    blocks += [f"probability ( {name} ) {{ table 0.5, 0.5; }}" for name in names[1:]]
+    return "\n".join([*blocks, f"probability ( v0 | {', '.join(names[1:])} ) {{ default 0.3, 0.7; }}"])
+
+
+def test_a_table_of_defaults_needs_the_memory_of_the_table_alone() -> None:
+    text = wide(18)
+    bif.from_string(text)  # so that what is loaded on first use is not counted
+    tracemalloc.start()
+    try:
+        net = bif.from_string(text)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    table = net.cpt("v0").values
+    assert table.nbytes == 2**19 * 8
+    assert table.nbytes < peak < 1.4 * table.nbytes  # a copy would make it 2; the checks work on half a megabyte
+    assert np.array_equal(table.reshape(-1, 2), np.tile([0.3, 0.7], (2**18, 1)))
+
+
+def test_all_tables_of_a_file_share_the_memory_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = wide(10)
+    small = 10 * 2 * 8
+    monkeypatch.setattr(bif_reader, "MEMORY_BUDGET", 2**11 * 8 + small)
+    assert len(bif.from_string(one)) == 11
+    two = one + "\nvariable w { type discrete [ 2 ] { a, b }; }\n"
+    two += one.splitlines()[-1].replace("v0", "w", 1)
+    message = re.escape("P(w | ...), beside tables of 16.5 kB, would have 2,048 cells (16.4 kB); the limit is 0 bytes")
+    with pytest.raises(TooLargeError, match=message):
+        bif.from_string(two)
+    monkeypatch.setattr(bif_reader, "MEMORY_BUDGET", 2**11 * 8 + small - 1)
+    with pytest.raises(TooLargeError, match=r"P\(v0"):
+        bif.from_string(one)
+
+
+def test_faults_and_rounding_are_found_in_every_portion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assembly, "PORTION", 6)
+    x, y = Variable("x", range(8)), Variable("y", ["p", "q"])
+    for bad in range(8):
+        rows = np.full((8, 2), 0.5)
+        rows[bad] = 0.4, 0.5
+        with pytest.raises(FormatError, match=f"line {bad}: the row x={bad} of 'y' sums to 0.9, not 1"):
+            assembly.checked_rows(y, [x], rows, lambda row: row)
+        rows[bad] = 0.4995, 0.5
+        checked = assembly.checked_rows(y, [x], rows, lambda row: row)
+        assert checked is rows
+        assert rows[bad].tolist() == [0.4995 / 0.9995, 0.5 / 0.9995]
+        assert (np.delete(rows, bad, axis=0) == 0.5).all()
+
+
+def test_infinite_numbers_are_refused() -> None:
+    for numbers in ("1e999, 0.5", "-1e999, 1e999", "1e308, 1e308"):
+        with pytest.raises(FormatError, match="the row A='x' of 'B'"):
+            bif.from_string(SOUND.replace("0.5, 0.5", numbers))
 
 
 def test_unquoted_labels_are_never_pieced_together() -> None:

@@ -15,14 +15,7 @@ from pgm.factors import CPT, Variable
 from pgm.io import bif, bif_tokens
 from pgm.io.bif_reader import TableReader, read_variable
 from pgm.network import BayesianNetwork
-
-HOSTILE = [
-    "", " ", "a b", 'quo"te', "back\\slash", "end\\", '\\"', "two\nlines", "cr\r\nlf", "tab\t", "{", "}", "(a)",
-    "[1, 2)", "a,b", ";", "|", "//", "/* no comment */", "a//b", "a/b", "table", "default", "type", "property",
-    "network", "=", "<5", "5-12", "12+", "0.5", "1e-5", "nan", "ünï", "温度", "\u2028", "\xa0", "\ufeff", "\0", "😀",
-    "-", "'", "\\n", "*",
-]  # fmt: skip
-texts = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=6))
+from tests.io.hostile import HOSTILE, same_bits, texts
 
 
 @st.composite
@@ -38,13 +31,6 @@ def hostile_networks(draw: st.DrawFn) -> BayesianNetwork:
         tables.append(CPT(child, rng.dirichlet([0.3] * child.cardinality, size=shape), parents))
         made.append(child)
     return BayesianNetwork(draw(st.permutations(tables)))
-
-
-def same_bits(net: BayesianNetwork, other: BayesianNetwork) -> bool:
-    return net.variables == other.variables and all(
-        cpt.variables == twin.variables and np.array_equal(cpt.values, twin.values)
-        for cpt, twin in zip(net.cpts, other.cpts, strict=True)
-    )
 
 
 @given(hostile_networks())

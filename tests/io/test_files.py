@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import io
 import os
+import re
+import socket
 import stat
 from pathlib import Path
 
@@ -62,19 +66,71 @@ def test_compressed_files_are_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert gzip.decompress(first).startswith(b"network")
 
 
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", ["fsync", "replace", "write"])
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    path = tmp_path / "big.bif"
+    path.write_text("old")
+
+    def fail(*arguments: object) -> None:
+        temporary = next(found for found in tmp_path.iterdir() if found.name != "big.bif")
+        raise OSError(errno.ENOSPC, "No space left on device", str(temporary), None, str(path))
+
+    if step == "write":
+        monkeypatch.setattr(os, "fdopen", FullDisk)
+    else:
+        monkeypatch.setattr(*((os, "fsync", fail) if step == "fsync" else (Path, "replace", fail)))
+    with pytest.raises(OSError, match="No space") as caught:
+        files.write_text(path, "new")
+    assert str(caught.value) == f"[Errno {errno.ENOSPC}] No space left on device: {str(path)!r}"
+    assert path.read_text() == "old"
+    assert [found.name for found in tmp_path.iterdir()] == ["big.bif"]
+
+
+class FullDisk(io.FileIO):
+    """A file that no byte fits on; like the real ones, it does not say its name."""
+
+    def write(self, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.bif"
     path.write_text("old")
 
-    def fail(self: Path, target: Path) -> None:
-        raise OSError(28, "No space left on device")
+    def interrupt(number: int) -> None:
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OSError, match="No space") as caught:
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
         files.write_text(path, "new")
-    assert caught.value.filename == str(path)
-    assert path.read_text() == "old"
-    assert [found.name for found in tmp_path.iterdir()] == ["x.bif"]
+    assert [(found.name, found.read_text()) for found in tmp_path.iterdir()] == [("x.bif", "old")]
+
+
+def test_what_takes_the_place_of_a_file_is_on_the_disk_and_named_as_documented(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_fsync, real_replace = os.fsync, Path.replace
+    events: list[str] = []
+
+    def fsync(number: int) -> None:
+        (temporary,) = tmp_path.iterdir()
+        assert re.fullmatch(r"\.pgm-[0-9a-f]{12}\.tmp", temporary.name)
+        assert temporary.read_text() == "new"  # flushed
+        assert temporary.stat().st_ino == os.fstat(number).st_ino
+        events.append("fsync")
+        real_fsync(number)
+
+    def replace(temporary: Path, target: Path) -> Path:
+        events.append("replace")
+        return real_replace(temporary, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "replace", replace)
+    files.write_text(tmp_path / "x.bif", "new")
+    assert events == ["fsync", "replace"]
+    assert "``.pgm-<12 hexadecimal digits>.tmp``" in (files.write_text.__doc__ or "")
 
 
 def test_text_that_utf8_cannot_hold_fails_before_anything_is_written(tmp_path: Path) -> None:
@@ -90,14 +146,97 @@ def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
     assert stat.S_IMODE(ours) == stat.S_IMODE(normal)
 
 
-def test_links_and_devices_are_written_through(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664, 0o640, 0o444, 0o400])
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+    for name in ("x.bif", "x.bif.gz"):
+        path = tmp_path / name
+        path.write_text("old")
+        path.chmod(mode)
+        before = path.stat()
+        files.write_text(path, "new")
+        after = path.stat()
+        assert files.read_text(path) == "new"
+        assert stat.S_IMODE(after.st_mode) == mode
+        assert (after.st_uid, after.st_gid) == (before.st_uid, before.st_gid)
+
+
+def test_nobody_else_can_open_a_private_file_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.bif"
+    path.write_text("old")
+    path.chmod(0o640)
+    modes = []
+    real = os.chown
+
+    def chown(new: Path, owner: int, group: int) -> None:
+        modes.append(stat.S_IMODE(new.stat().st_mode))
+        real(new, owner, group)
+
+    monkeypatch.setattr(os, "chown", chown)
+    files.write_text(path, "new")
+    assert set(modes) == {0o600}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize(("mode", "cut"), [(0o660, 0o600), (0o664, 0o644), (0o640, 0o600), (0o777, 0o777)])
+def test_a_group_that_cannot_be_kept_hands_its_permissions_to_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, cut: int
+) -> None:
+    path = tmp_path / "x.bif"
+    path.write_text("old")
+    path.chmod(mode)
+
+    def chown(*arguments: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", chown)
+    files.write_text(path, "new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == cut
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_replaced_file_keeps_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "x.bif"
+    path.write_text("old")
+    os.chown(path, 12345, 54321)
+    path.chmod(0o640)
+    files.write_text(path, "new")
+    after = path.stat()
+    assert (after.st_uid, after.st_gid, stat.S_IMODE(after.st_mode)) == (12345, 54321, 0o640)
+
+
+def test_extended_attributes_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "x.bif"
+    path.write_text("old")
+    try:
+        os.setxattr(path, "user.origin", b"a study")
+    except (AttributeError, OSError):
+        pytest.skip("no extended attributes here")
+    files.write_text(path, "new")
+    assert os.getxattr(path, "user.origin") == b"a study"
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
     target = tmp_path / "target.bif"
     target.write_text("old")
-    link = tmp_path / "link.bif"
-    link.symlink_to(target)
+    target.chmod(0o600)
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "folder" / "link.bif"
+    link.symlink_to("../target.bif")
     files.write_text(link, "new")
     assert link.is_symlink()
     assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    target.unlink()
+    files.write_text(link, "newer")
+    assert target.read_text() == "newer"
+    squeezed = tmp_path / "link.bif.gz"
+    squeezed.symlink_to(target)
+    files.write_text(squeezed, "small")
+    assert gzip.decompress(target.read_bytes()) == b"small"
+
+
+def test_pipes_are_written_into(tmp_path: Path) -> None:
     fifo = tmp_path / "pipe"
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -105,6 +244,112 @@ def test_links_and_devices_are_written_through(tmp_path: Path) -> None:
     assert os.read(reader, 99) == b"through the pipe"
     os.close(reader)
     assert stat.S_ISFIFO(fifo.stat().st_mode)
+
+
+OPEN = ["/dev/fd/{}", "/proc/self/fd/{}", "/proc/{pid}/fd/{}", "{folder}/link"]
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_open_files_are_written_into(tmp_path: Path, name: str) -> None:
+    def path(number: int) -> str:
+        link = tmp_path / "link"
+        link.unlink(missing_ok=True)
+        link.symlink_to(f"/dev/fd/{number}")
+        return name.format(number, pid=os.getpid(), folder=tmp_path)
+
+    reader, writer = os.pipe()
+    files.write_text(path(writer), "through the pipe")
+    assert os.read(reader, 99) == b"through the pipe"
+    os.close(reader)
+    with pytest.raises(BrokenPipeError) as caught:
+        files.write_text(path(writer), "to nobody")
+    assert caught.value.filename == path(writer)
+    os.close(writer)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        files.write_text(path(writer), "to nothing")
+    one, other = socket.socketpair()
+    with one, other:
+        files.write_text(path(one.fileno()), "through the socket")
+        assert other.recv(99) == b"through the socket"
+
+
+def test_an_open_file_goes_on_where_it_is(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w+b", buffering=0) as log:
+        log.write(b"first\n")
+        files.write_text(f"/dev/fd/{log.fileno()}", "second\n")
+        log.write(b"third\n")
+    assert (tmp_path / "log").read_text() == "first\nsecond\nthird\n"
+    assert [found.name for found in tmp_path.iterdir()] == ["log"]
+
+
+def test_a_full_device_is_named() -> None:
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        files.write_text("/dev/full", "text")
+
+
+def test_circles_of_links_are_the_usual_error(tmp_path: Path) -> None:
+    (tmp_path / "a.bif").symlink_to(tmp_path / "b.bif")
+    (tmp_path / "b.bif").symlink_to(tmp_path / "a.bif")
+    for path in (tmp_path / "a.bif", tmp_path / "a.bif" / "1", tmp_path / "a.bif" / "x.bif"):
+        for use in (files.read_text, files.check_writable, lambda path: files.write_text(path, "")):
+            with pytest.raises(OSError, match=re.escape(repr(str(path)))) as caught:
+                use(path)
+            assert caught.value.errno == errno.ELOOP
+
+
+def test_names_as_long_as_the_system_allows_can_be_written(tmp_path: Path) -> None:
+    for name in ("😀" * 60 + ".bif", "x" * 251 + ".bif", "x" * 248 + ".bif.gz"):
+        files.write_text(tmp_path / name, "old")
+        files.write_text(tmp_path / name, "new")
+        assert files.read_text(tmp_path / name) == "new"
+    with pytest.raises(OSError, match="File name too long: .*xxx.bif'$"):
+        files.write_text(tmp_path / ("x" * 252 + ".bif"), "new")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("a\0b.bif", r"the name of a file cannot hold a NUL character: 'a\\x00b.bif'"),
+        ("a\ud800.bif", r"the name of a file cannot hold the character '\\ud800': "),
+        ("", "No such file or directory: ''"),
+    ],
+)
+def test_what_is_no_path_is_said_so(path: str, message: str) -> None:
+    for use in (files.read_text, files.check_writable, lambda path: files.write_text(path, "")):
+        with pytest.raises(OSError, match=message):
+            use(path)
+    with pytest.raises(OSError, match=message):
+        pgm.io.write(networks.load("asia"), path, "bif")
+    with pytest.raises(OSError, match=message):
+        pgm.io.read(path, "bif")
+
+
+def test_what_could_not_be_written_is_known_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "missing" / "x")
+    for name, number in {
+        "": errno.EISDIR,
+        "missing/x.bif": errno.ENOENT,
+        "file/x.bif": errno.ENOTDIR,
+        "link": errno.ENOENT,
+    }.items():
+        for use in (files.check_writable, lambda path: files.write_text(path, "new")):
+            with pytest.raises(OSError, match=re.escape(repr(str(tmp_path / name)))) as caught:
+                use(tmp_path / name)
+            assert caught.value.errno == number
+    for name in ("file", "new", "/dev/null", "/dev/stdout"):
+        files.check_writable(tmp_path / name)
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["file", "link"]
+    assert (tmp_path / "file").read_text() == "old"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_known_beforehand(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    for use in (files.check_writable, lambda path: files.write_text(path, "new")):
+        with pytest.raises(PermissionError, match=r"Permission denied: '.*x\.bif'"):
+            use(tmp_path / "x.bif")
+    tmp_path.chmod(0o700)
 
 
 def test_the_suffix_chooses_the_format(tmp_path: Path) -> None:
@@ -119,11 +364,11 @@ def test_the_suffix_chooses_the_format(tmp_path: Path) -> None:
 
 
 def test_unknown_formats_list_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"suffix '\.xyz' names no format; known are '\.bif', '\.dot'"):
+    with pytest.raises(FormatError, match=r"suffix '\.xyz' names no format; known are '\.bif', '\.json', '\.dot'"):
         pgm.io.read(tmp_path / "net.xyz")
     with pytest.raises(FormatError, match=r"suffix '' names no format"):
         pgm.io.write(networks.load("asia"), tmp_path / "net")
-    with pytest.raises(FormatError, match="unknown format 'word'; the formats are 'bif'"):
+    with pytest.raises(FormatError, match="unknown format 'word'; the formats are 'bif', 'json'$"):
         pgm.io.read_string("", "word")
     with pytest.raises(FormatError, match="'dot' has no probabilities"):
         pgm.io.read(tmp_path / "x.dot")
