@@ -7,7 +7,7 @@ P(X1, ..., Xn) = product over i of P(Xi | parents(Xi)). The class joins the two;
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pgm.errors import (
@@ -30,6 +30,7 @@ from pgm.inference.exact import ExactInference, Likelihoods
 if TYPE_CHECKING:
     from os import PathLike
 
+    from pgm.data.dataset import Dataset
     from pgm.inference.analysis import Impact, Sensitivity
     from pgm.inference.explanation import Explanation
     from pgm.inference.query_plan import QueryPlan
@@ -424,7 +425,12 @@ class BayesianNetwork:
     # ------------------------------------------------------------------ many rows
 
     def posterior(
-        self, data: object, targets: Names | None = None, *, impossible: Literal["raise", "nan"] = "raise"
+        self,
+        data: object,
+        targets: Names | None = None,
+        *,
+        impossible: Literal["raise", "nan"] = "raise",
+        progress: bool = True,
     ) -> Any:
         """Return the posterior of one or several variables for every row of a table.
 
@@ -438,6 +444,8 @@ class BayesianNetwork:
             One name, or several; by default all variables with a missing cell or without a column.
         impossible
             What to do with a row of probability zero: raise, or give NaN for that row.
+        progress
+            Whether to show a progress bar if it lasts over two seconds on a terminal.
 
         Returns
         -------
@@ -468,7 +476,7 @@ class BayesianNetwork:
             raise EvidenceError(f"impossible is 'raise' or 'nan', not {impossible!r}")
         table = self._table(data)
         asked = self._hidden(table) if targets is None else code_targets(self._index, targets)
-        answer, zero = batch.posteriors(self._engine, table, asked, self._engine.row_posteriors)
+        answer, zero = batch.posteriors(self._engine, table, asked, self._engine.row_posteriors, progress=progress)
         if zero and impossible == "raise":
             raise self._impossible_row(table, zero[0], len(zero))
         for array in answer.values():
@@ -482,6 +490,48 @@ class BayesianNetwork:
         :meth:`posterior`.
         """
         return batch.likelihoods(self._engine, self._table(data), self._engine.row_log_probability)
+
+    def posterior_chunks(
+        self, chunks: Iterable[object], targets: Names | None = None, *, impossible: Literal["raise", "nan"] = "raise"
+    ) -> Iterator[Any]:
+        """Yield :meth:`posterior` for one table after another: for data that do not fit into memory at once."""
+        for chunk in chunks:
+            yield self.posterior(chunk, targets, impossible=impossible, progress=False)
+
+    def impute(self, data: object, *, method: Literal["joint", "marginal"] = "joint", progress: bool = True) -> Dataset:
+        """Return the rows with every missing cell filled in, a column for each variable of the network.
+
+        Parameters
+        ----------
+        data
+            As in :meth:`posterior`. Variables without a column are filled in as well.
+        method
+            ``"joint"``: the most probable joint state of all that a row leaves open, as :meth:`mpe` gives it.
+            ``"marginal"``: for each cell on its own its most probable state; together they may be improbable.
+        progress
+            As in :meth:`posterior`.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            For a row of probability zero.
+        """
+        from pgm.data.dataset import Dataset
+
+        if method not in ("joint", "marginal"):
+            raise EvidenceError(f"method is 'joint' or 'marginal', not {method!r}")
+        table, weights = self._table(data), data.weights if isinstance(data, Dataset) else None
+        if method == "joint":
+            columns, zero = batch.completions(self._engine, table, self._engine.row_completion, progress=progress)
+        else:
+            everything = range(len(self))
+            found, zero = batch.posteriors(
+                self._engine, table, everything, self._engine.row_posteriors, progress=progress
+            )
+            columns = {number: found[number].argmax(axis=1) for number in everything}
+        if zero:
+            raise self._impossible_row(table, zero[0], len(zero))
+        return Dataset.from_codes(self.variables, [columns[number] for number in range(len(self))], weights)
 
     def predict(self, data: object, target: str) -> list[Label]:
         """Return the most probable state of a variable for every row, as labels; of equal ones the first.

@@ -39,9 +39,9 @@ class Progress:
         self._steps = 0
         self._bar: Any = None
 
-    def step(self, **numbers: object) -> None:
-        """Count one step; ``numbers`` are shown behind the bar."""
-        self._steps += 1
+    def step(self, steps: int = 1, **numbers: object) -> None:
+        """Count some steps; ``numbers`` are shown behind the bar."""
+        self._steps += steps
         if not self._shows:
             return
         if self._bar is None:
@@ -49,9 +49,9 @@ class Progress:
                 return
             from tqdm.auto import tqdm
 
-            self._bar = tqdm(initial=self._steps - 1, **self._options)
+            self._bar = tqdm(initial=self._steps - steps, **self._options)
         self._bar.set_postfix(numbers, refresh=False)
-        self._bar.update()
+        self._bar.update(steps)
 
     def __enter__(self) -> Self:
         return self

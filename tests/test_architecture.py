@@ -17,7 +17,7 @@ import pgm
 ROOT = Path(pgm.__file__).parent
 
 LAYERS = [
-    {"errors"},
+    {"errors", "progress"},
     {"graph", "factors"},
     {"data"},
     {"inference"},

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from pgm.learning import progress
-from pgm.learning.progress import Progress
+from pgm import progress
+from pgm.progress import Progress
 
 
 class Terminal(io.StringIO):

@@ -18,17 +18,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgm.factors.factor import FloatArray
 from pgm.inference.contraction import TINY, Program, marginal_program, sum_program
+from pgm.inference.kernels import MaxProduct
+from pgm.inference.maximum import TIE
 from pgm.inference.planning import make_plan
 from pgm.inference.preparing import Model, Question
+from pgm.progress import Progress
 
-__all__ = ["Rows", "Table", "likelihoods", "posteriors"]
+__all__ = ["Rows", "Table", "completions", "likelihoods", "posteriors"]
 
 CHUNK_ROWS = 512
 """Rows that run together; a multiple of what keeps the tables of a small network in the cache."""
@@ -42,6 +45,7 @@ PLAN_NS, CALL_NS, CELL_NS = 150_000.0, 6_000.0, 1.2
 Codes: TypeAlias = NDArray[Any]
 Single: TypeAlias = Callable[[tuple[int, ...], dict[int, int]], dict[int, FloatArray] | None]
 SingleLikelihood: TypeAlias = Callable[[dict[int, int]], float]
+SingleCompletion: TypeAlias = Callable[[dict[int, int]], dict[int, int] | None]
 
 
 class Table(NamedTuple):
@@ -122,15 +126,18 @@ class Rows:
                 self._static.append(values)
             inner = tuple(scope[place] for place in rest)
             scopes.append((*inner, axis) if varying else inner)
-            heads.append(None if table in known else table)
+            heads.append(None if table in known or question.kind == "max" else table)
         self.soft = tuple(sorted(question.soft - known))
         scopes += [(variable, axis) for variable in self.soft]
         heads += [None] * len(self.soft)
         kept = question.targets if question.kind == "sum" else ()
         plan = make_plan(scopes, self._cardinalities, kept, heads, rows=axis)
-        self.program: Program = (
-            sum_program(plan) if question.kind == "sum" else marginal_program(plan, question.targets)
-        )
+        if question.kind == "max":
+            self.program: Program = sum_program(plan, MaxProduct, keep_nodes=True)
+        elif question.kind == "sum":
+            self.program = sum_program(plan)
+        else:
+            self.program = marginal_program(plan, question.targets)
 
     # ------------------------------------------------------------------ running
 
@@ -187,6 +194,48 @@ class Rows:
             output[start:stop] = table if table.ndim == 2 else table[:, None]
         return output, small
 
+    def best(self, columns: Mapping[int, Codes]) -> tuple[dict[int, NDArray[np.intp]], NDArray[np.bool_]]:
+        """Return the most probable joint state of what is not observed, and which rows need a closer look.
+
+        Those are rows of very small or no probability, and rows with several most probable states.
+        """
+        program, plan = self.program, self.program.plan
+        slots = program._plain_forward(self.tables(columns))
+        value: Any = np.ones(self.n_rows)
+        for root in program._roots:
+            value = value * slots[root]
+        doubtful = value < TINY
+        codes: dict[int, NDArray[np.intp]] = {}
+        everyone = np.arange(self.n_rows)
+        for step in reversed(plan.steps):
+            if not step.summed:
+                continue
+            product: Any = 1.0
+            for operand in step.operands:
+                product = product * self._cut(slots[program._slot_of[operand]], plan.axes[operand], step.summed, codes)
+            product = np.broadcast_to(product, (self.n_rows, *product.shape[1:]))
+            flat = product.reshape(self.n_rows, -1)
+            place = flat.argmax(axis=1)
+            top = flat[everyone, place]
+            doubtful |= (flat >= (top * (1 - TIE))[:, None]).sum(axis=1) > 1
+            shape = tuple(plan.cardinalities[axis] for axis in step.summed)
+            for variable, found in zip(step.summed, np.unravel_index(place, shape), strict=True):
+                codes[variable] = found
+        return codes, doubtful
+
+    def _cut(
+        self, table: FloatArray, axes: tuple[int, ...], summed: tuple[int, ...], codes: Mapping[int, NDArray[np.intp]]
+    ) -> FloatArray:
+        """Return a table at each row's decided states: rows, or one for all, by the variables of ``summed``."""
+        decided = [axis for axis in axes if axis in codes]
+        batched = axes[-1] == self.program.plan.rows
+        free = [axis for axis in summed if axis in axes]
+        order = [axes.index(axis) for axis in (*decided, *axes[-1:] * batched, *free)]
+        places = [codes[axis] for axis in decided] + [np.arange(self.n_rows)] * batched
+        found = table.transpose(order)[tuple(places)]
+        rows = self.n_rows if places else 1
+        return found.reshape(rows, *(self._cardinalities[axis] if axis in free else 1 for axis in summed))
+
 
 # ---------------------------------------------------------------------- grouping rows
 
@@ -199,8 +248,10 @@ class _Group(NamedTuple):
     soft: frozenset[int]
 
 
-def _groups(model: Model, table: Table, targets: tuple[int, ...]) -> list[_Group]:
-    """Return the rows grouped by what they know, or all together, whichever costs less."""
+def _groups(model: Model, table: Table, targets: tuple[int, ...], *, by_pattern: bool = False) -> list[_Group]:
+    """Return the rows grouped by what they know, or all together if that costs less and is not ruled out."""
+    if not table.n_rows:
+        return []
     known = {v: column < model.cardinalities[v] for v, column in table.columns.items() if v not in model.constant}
     always = frozenset(variable for variable, flags in known.items() if flags.all())
     partly = sorted(variable for variable, flags in known.items() if variable not in always and flags.any())
@@ -210,7 +261,9 @@ def _groups(model: Model, table: Table, targets: tuple[int, ...]) -> list[_Group
     flags = np.stack([known[variable] for variable in partly], axis=1)
     patterns, which = np.unique(np.packbits(flags, axis=1), axis=0, return_inverse=True)
     together = Question("marginals", targets, always, frozenset(partly))
-    if len(patterns) * len(model.variables) * (PLAN_NS + 3 * CALL_NS) > table.n_rows * _row_ns(model, together):
+    if not by_pattern and len(patterns) * len(model.variables) * (PLAN_NS + 3 * CALL_NS) > table.n_rows * _row_ns(
+        model, together
+    ):
         return [_Group(everything, always, frozenset(partly))]
     order = np.argsort(which.ravel(), kind="stable")
     starts = np.searchsorted(which.ravel()[order], np.arange(len(patterns) + 1))
@@ -224,100 +277,154 @@ def _groups(model: Model, table: Table, targets: tuple[int, ...]) -> list[_Group
 
 def _row_ns(model: Model, question: Question) -> float:
     """Return about how many nanoseconds one row costs when all rows run together."""
-    plan = Rows(model, question, CHUNK_ROWS).program.plan
-    return 3 * (plan.operations * CELL_NS + len(plan.steps) * CALL_NS) / CHUNK_ROWS
+    plan = _compiled(model, question, CHUNK_ROWS).program.plan
+    return 3 * (plan.operations * CELL_NS + len(plan.steps) * CALL_NS) / plan.cardinalities[-1]
 
 
 def _compiled(model: Model, question: Question, n_rows: int) -> Rows:
     """Return the program for some rows, with as many of them at a time as memory allows."""
-    size = min(CHUNK_ROWS, 1 << max(4, math.ceil(math.log2(max(n_rows, 1)))))
-    rows = Rows(model, question, size)
-    while rows.program.peak_bytes > CHUNK_BYTES and size > 1:
-        size = max(1, size * CHUNK_BYTES // rows.program.peak_bytes)
+    most = min(CHUNK_ROWS, 1 << max(4, math.ceil(math.log2(max(n_rows, 1)))))
+
+    def make() -> Rows:
+        size = most
         rows = Rows(model, question, size)
-    return rows
+        while rows.program.peak_bytes > CHUNK_BYTES and size > 1:
+            size = max(1, size * CHUNK_BYTES // rows.program.peak_bytes)
+            rows = Rows(model, question, size)
+        return rows
+
+    found: Rows = model.kept((question, most), make)
+    return found
 
 
-def _chunks(table: Table, rows: NDArray[np.intp], size: int) -> Iterator[tuple[NDArray[np.intp], dict[int, Codes]]]:
-    """Yield the numbers of some rows and their cells, the last row repeated to fill the chunk."""
+class _Chunk(NamedTuple):
+    """Some rows that run together."""
+
+    rows: NDArray[np.intp]
+    """Their numbers in the table."""
+    columns: dict[int, Codes]
+    """Their cells, the last row repeated up to the number that the program takes."""
+
+    @property
+    def size(self) -> int:
+        """Number of rows, repetitions left out."""
+        return len(self.rows)
+
+
+def _chunks(table: Table, rows: NDArray[np.intp], size: int, bar: Progress) -> Iterator[_Chunk]:
     for start in range(0, len(rows), size):
         chunk = rows[start : start + size]
         filled = np.concatenate([chunk, np.full(size - len(chunk), chunk[-1])]) if len(chunk) < size else chunk
-        yield chunk, {variable: column[filled] for variable, column in table.columns.items()}
+        yield _Chunk(chunk, {variable: column[filled] for variable, column in table.columns.items()})
+        bar.step(len(chunk))
+
+
+def _known(model: Model, table: Table, row: int) -> dict[int, int]:
+    """Return the known cells of one row."""
+    cells = {variable: int(column[row]) for variable, column in table.columns.items()}
+    return {variable: code for variable, code in cells.items() if code < model.cardinalities[variable]}
 
 
 # ---------------------------------------------------------------------- answers
 
 
 def posteriors(
-    engine: Model, table: Table, targets: Sequence[int], single: Single
+    model: Model, table: Table, targets: Sequence[int], single: Single, *, progress: bool = True
 ) -> tuple[dict[int, FloatArray], list[int]]:
     """Return P(target | row) for each target and row, and the numbers of impossible rows.
 
     Parameters
     ----------
-    engine
-        The model.
+    model
+        The numbered tables of a network.
     table
         The rows.
     targets
         Variable numbers.
     single
         Answers for one row: called with what is wanted and the known codes; None if the row is impossible.
+    progress
+        Whether to show a progress bar if it lasts.
     """
-    answer = {target: np.empty((table.n_rows, engine.cardinalities[target])) for target in targets}
+    answer = {target: np.empty((table.n_rows, model.cardinalities[target])) for target in targets}
     impossible: list[int] = []
-    for group in _groups(engine, table, tuple(targets)) if table.n_rows else []:
-        free = tuple(t for t in targets if t not in group.observed and t not in engine.constant)
-        for target in set(targets).difference(free):
-            codes = table.columns[target][group.rows] if target in group.observed else 0
-            answer[target][group.rows] = np.arange(engine.cardinalities[target]) == np.reshape(codes, (-1, 1))
-        kind: Any = "sum" if len(free) <= 1 else "marginals"
-        run = _compiled(engine, Question(kind, free, group.observed, group.soft), len(group.rows))
-        for chunk, columns in _chunks(table, group.rows, run.n_rows):
-            found, doubtful = _block(run, free, columns)
-            doubtful |= np.isneginf(run.log_constant(columns))
-            for target in free:
-                answer[target][chunk] = found[target].T[: len(chunk)]
-            for place in np.flatnonzero(doubtful[: len(chunk)]):
-                row = int(chunk[place])
-                exact = single(free, _codes(engine, table, row))
-                if exact is None:
-                    impossible.append(row)
-                    continue
+    with Progress("posteriors", total=table.n_rows, show=progress) as bar:
+        for group in _groups(model, table, tuple(targets)):
+            free = tuple(t for t in targets if t not in group.observed and t not in model.constant)
+            for target in set(targets).difference(free):
+                codes = table.columns[target][group.rows] if target in group.observed else 0
+                answer[target][group.rows] = np.arange(model.cardinalities[target]) == np.reshape(codes, (-1, 1))
+            kind: Literal["sum", "marginals"] = "sum" if len(free) <= 1 else "marginals"
+            run = _compiled(model, Question(kind, free, group.observed, group.soft), len(group.rows))
+            for chunk in _chunks(table, group.rows, run.n_rows, bar):
+                found, doubtful = _block(run, free, chunk.columns)
                 for target in free:
-                    answer[target][row] = exact[target]
+                    answer[target][chunk.rows] = found[target].T[: chunk.size]
+                for row in chunk.rows[doubtful[: chunk.size]].tolist():
+                    exact = single(free, _known(model, table, row))
+                    if exact is None:
+                        impossible.append(row)
+                    for target in free if exact is not None else ():
+                        answer[target][row] = (exact or {})[target]
     return answer, sorted(impossible)
 
 
 def _block(
     run: Rows, free: tuple[int, ...], columns: Mapping[int, Codes]
 ) -> tuple[dict[int, FloatArray], NDArray[np.bool_]]:
+    """Return the posteriors of some rows, states by rows, and which rows need a closer look."""
+    impossible = np.isneginf(run.log_constant(columns))
     if len(free) > 1:
-        output, doubtful = run.marginals(columns)
-        return {target: output[slice(*run.program.places[target])] for target in free}, doubtful
-    values, doubtful = run.values(columns)
+        output, small = run.marginals(columns)
+        return {target: output[slice(*run.program.places[target])] for target in free}, small | impossible
+    values, small = run.values(columns)
     if not free:
-        return {}, doubtful
+        return {}, small | impossible
     total = values.sum(axis=0)
-    return {free[0]: np.divide(values, total, out=np.zeros(values.shape), where=total > 0)}, doubtful
+    normalised = np.divide(values, total, out=np.zeros(values.shape), where=total > 0)
+    return {free[0]: normalised}, small | impossible
 
 
-def _codes(model: Model, table: Table, row: int) -> dict[int, int]:
-    cells = {variable: int(column[row]) for variable, column in table.columns.items()}
-    return {variable: code for variable, code in cells.items() if code < model.cardinalities[variable]}
-
-
-def likelihoods(engine: Model, table: Table, single: SingleLikelihood) -> FloatArray:
+def likelihoods(model: Model, table: Table, single: SingleLikelihood, *, progress: bool = True) -> FloatArray:
     """Return ln P(row) for each row, missing cells summed out; minus infinity for impossible rows."""
     answer = np.empty(table.n_rows)
-    for group in _groups(engine, table, ()) if table.n_rows else []:
-        run = _compiled(engine, Question("sum", (), group.observed, group.soft), len(group.rows))
-        for chunk, columns in _chunks(table, group.rows, run.n_rows):
-            values, doubtful = run.values(columns)
-            constant = run.log_constant(columns)
-            with np.errstate(divide="ignore"):
-                answer[chunk] = (np.log(values) + constant)[: len(chunk)]
-            for place in np.flatnonzero((doubtful & ~np.isneginf(constant))[: len(chunk)]):
-                answer[chunk[place]] = single(_codes(engine, table, int(chunk[place])))
+    with Progress("likelihoods", total=table.n_rows, show=progress) as bar:
+        for group in _groups(model, table, ()):
+            run = _compiled(model, Question("sum", (), group.observed, group.soft), len(group.rows))
+            for chunk in _chunks(table, group.rows, run.n_rows, bar):
+                values, small = run.values(chunk.columns)
+                constant = run.log_constant(chunk.columns)
+                with np.errstate(divide="ignore"):
+                    answer[chunk.rows] = (np.log(values) + constant)[: chunk.size]
+                for row in chunk.rows[(small & ~np.isneginf(constant))[: chunk.size]].tolist():
+                    answer[row] = single(_known(model, table, row))
     return answer
+
+
+def completions(
+    model: Model, table: Table, single: SingleCompletion, *, progress: bool = True
+) -> tuple[dict[int, Codes], list[int]]:
+    """Return the most probable joint completion of every row, a column for each variable, and the impossible rows."""
+    answer = {
+        v: np.zeros(table.n_rows, np.min_scalar_type(r))
+        if r == 1 or v not in table.columns
+        else table.columns[v].copy()
+        for v, r in enumerate(model.cardinalities)
+    }
+    impossible: list[int] = []
+    with Progress("completions", total=table.n_rows, show=progress) as bar:
+        for group in _groups(model, table, (), by_pattern=True):
+            hidden = [v for v in answer if v not in group.observed and v not in model.constant]
+            run = _compiled(model, Question("max", (), group.observed), len(group.rows))
+            for chunk in _chunks(table, group.rows, run.n_rows, bar):
+                codes, doubtful = run.best(chunk.columns)
+                doubtful |= np.isneginf(run.log_constant(chunk.columns))
+                for variable in hidden:
+                    answer[variable][chunk.rows] = codes[variable][: chunk.size]
+                for row in chunk.rows[doubtful[: chunk.size]].tolist():
+                    exact = single(_known(model, table, row))
+                    if exact is None:
+                        impossible.append(row)
+                    for variable in hidden if exact is not None else ():
+                        answer[variable][row] = (exact or {})[variable]
+    return answer, sorted(impossible)

@@ -251,6 +251,14 @@ class ExactInference(Model):
         found = self.coded_marginals(known)
         return {target: found[self.variables[target].name] for target in targets}
 
+    def row_completion(self, codes: dict[int, int]) -> dict[int, int] | None:
+        """Return the most probable joint state of what coded evidence leaves open, or None if it is impossible."""
+        known = Evidence(codes, {}, 0.0)
+        prepared = self.prepare(self._maximum(None, known))
+        tables, constant = prepared.sliced(self.with_constants(known))
+        assert isinstance(prepared.maximizer, Maximizer)
+        return None if constant == -math.inf else prepared.maximizer.best(tables)
+
     def row_log_probability(self, codes: dict[int, int]) -> float:
         """Return ln P of coded evidence."""
         return self._log_probability(Evidence(codes, {}, 0.0))

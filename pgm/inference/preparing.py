@@ -7,7 +7,7 @@ value. So a :class:`Question` holds just that; it is the key under which the pre
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from threading import Lock
 from typing import Any, Literal, NamedTuple
 
@@ -119,7 +119,7 @@ class Model:
         self.values = tuple(cpt.values for cpt in cpts)
         self.positive = tuple(bool(values.all()) for values in self.values)
         self.constant = {number: 0 for number, states in enumerate(self.cardinalities) if states == 1}
-        self._prepared: dict[Question, Prepared] = {}
+        self._kept: dict[Hashable, Any] = {}
         self._lock = Lock()
 
     def prepare(self, question: Question, memory_budget: int = MEMORY_BUDGET) -> Prepared:
@@ -134,17 +134,22 @@ class Model:
         """
         if not (isinstance(memory_budget, (int, float)) and memory_budget > 0):
             raise EvidenceError(f"memory_budget is a positive number of bytes, not {memory_budget!r}")
-        prepared = self._prepared.get(question)
-        if prepared is None:
-            prepared = self.build(question, memory_budget)
-            with self._lock:
-                while len(self._prepared) >= PLANS_KEPT:
-                    del self._prepared[next(iter(self._prepared))]
-                self._prepared[question] = prepared
+        prepared: Prepared = self.kept(question, lambda: self.build(question, memory_budget))
         program = prepared.program
         if program.peak_bytes > memory_budget:
             program.plan.check_memory(memory_budget, self._what(question), program.peak_bytes)
         return prepared
+
+    def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what was made for a key before, or make it now and keep it; the oldest of many goes."""
+        found = self._kept.get(key)
+        if found is None:
+            found = make()
+            with self._lock:
+                while len(self._kept) >= PLANS_KEPT:
+                    del self._kept[next(iter(self._kept))]
+                self._kept[key] = found
+        return found
 
     def _what(self, question: Question) -> str:
         """Return the question in words."""

@@ -23,7 +23,7 @@ from pgm.data import CountSource, count_source
 from pgm.graph.base import Edge, Names
 from pgm.graph.dag import DAG
 from pgm.learning.constraints import Constraints, checked_limit
-from pgm.learning.progress import Progress
+from pgm.progress import Progress
 from pgm.learning.result import Move, MoveKind, SearchResult
 from pgm.learning.scores import Score, get_score
 from pgm.network import BayesianNetwork

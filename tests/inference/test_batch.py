@@ -61,6 +61,26 @@ def test_rows_are_answered_like_single_questions(table, row_cost):
         assert first[row] == pytest.approx(found[net.names[0]][row], abs=1e-12, nan_ok=True)
 
 
+@settings(max_examples=100, deadline=None)
+@given(tables())
+def test_imputation_is_the_most_probable_explanation_of_each_row(table):
+    net, frame, evidence = table
+    if any(oracles.probability(net, known) == 0 for known in evidence):
+        for method in ("joint", "marginal"):
+            with pytest.raises(ImpossibleEvidenceError, match="row"):
+                net.impute(frame, method=method)
+        return
+    joint, marginal = net.impute(frame), net.impute(frame, method="marginal")
+    assert joint.names == net.names
+    assert not joint.has_missing
+    filled, cells = joint.to_dict(), marginal.to_dict()
+    for row, known in enumerate(evidence):
+        best = {**known, **net.mpe(known).assignment}
+        assert {name: filled[name][row] for name in net.names} == best
+        for name, posterior in net.marginals(known).items():
+            assert cells[name][row] == posterior.argmax()[name]
+
+
 @pytest.mark.parametrize("name", ["asia", "alarm", "insurance", "pigs"])
 def test_thousands_of_rows_with_holes(name):
     net = pgm.networks.load(name)
@@ -150,3 +170,15 @@ def test_rows_of_very_small_probability():
     found = net.posterior(rows, "X600")
     assert found == pytest.approx(np.tile([0.9995, 0.0005], (3, 1)))
     assert net.log_likelihood(rows)[0] == pytest.approx(math.log(0.7) + 598 * math.log(0.0005), rel=1e-12)
+
+
+def test_chunks_and_weights():
+    net = pgm.networks.load("asia")
+    frames = [pd.DataFrame({"xray": ["yes", "no"]}), pd.DataFrame({"smoke": ["no"]})]
+    first, second = net.posterior_chunks(frames, "lung")
+    assert first == pytest.approx(net.posterior(frames[0], "lung"))
+    assert second[0] == pytest.approx(net.query("lung", {"smoke": "no"}).values)
+    data = pgm.Dataset(frames[0], weights=[2.0, 0.5])
+    assert net.impute(data).weights.tolist() == [2.0, 0.5]
+    with pytest.raises(EvidenceError, match="'joint' or 'marginal'"):
+        net.impute(data, method="mean")
