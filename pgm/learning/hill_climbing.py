@@ -23,10 +23,10 @@ from pgm.data import CountSource, count_source
 from pgm.graph.base import Edge, Names
 from pgm.graph.dag import DAG
 from pgm.learning.constraints import Constraints, checked_limit
-from pgm.progress import Progress
 from pgm.learning.result import Move, MoveKind, SearchResult
 from pgm.learning.scores import Score, get_score
 from pgm.network import BayesianNetwork
+from pgm.progress import Progress
 
 __all__ = ["hill_climb"]
 
