@@ -105,14 +105,19 @@ class Maximizer:
                 nodes[node][tuple([slice(None) if axis is None else codes[axis] for axis in axes])]
                 for node, axes in operands
             ]
-            values = (add if logarithms else product)(*cuts).ravel()
-            place = int(values.argmax())
-            if not logarithms and values[place] < TINY:  # too small to compare
+            values = (add if logarithms else product)(*cuts).ravel().tolist()  # few: plain numbers are fastest
+            top = max(values)
+            if not logarithms and top < TINY:  # too small to compare
                 with np.errstate(divide="ignore"):
-                    values = np.exp(add(*map(np.log, cuts)).ravel() - add(*map(np.log, cuts)).max())
-                place = int(values.argmax())
-            least = values[place] - TIE if logarithms else values[place] * (1 - TIE)
-            tied = tied or int(np.count_nonzero(values >= least)) > 1
+                    exact = add(*map(np.log, cuts)).ravel()
+                values, top = np.exp(exact - exact.max()).tolist(), 1.0
+            place = values.index(top)
+            if not tied:
+                least = top - TIE if logarithms else top * (1 - TIE)
+                tied = sum(value >= least for value in values) > 1
+            if len(variables) == 1:
+                codes[variables[0]] = place
+                continue
             for variable, code in zip(variables, np.unravel_index(place, shape), strict=True):
                 codes[variable] = int(code)
         return codes, tied
