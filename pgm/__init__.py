@@ -36,6 +36,7 @@ from pgm.network import BayesianNetwork
 if TYPE_CHECKING:
     from pgm import io, networks
     from pgm.data import Dataset, read_csv
+    from pgm.graph import UndirectedGraph
     from pgm.graph.equivalence import shd
     from pgm.io import read, read_string
     from pgm.learning import (
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         BIC,
         LogLikelihood,
         SearchResult,
+        UnseenConfigurationWarning,
         fit_parameters,
         hill_climb,
         score,
@@ -56,6 +58,8 @@ _HOMES = {
     "Dataset": "pgm.data",
     "LogLikelihood": "pgm.learning",
     "SearchResult": "pgm.learning",
+    "UndirectedGraph": "pgm.graph",
+    "UnseenConfigurationWarning": "pgm.learning",
     "fit_parameters": "pgm.learning",
     "hill_climb": "pgm.learning",
     "read": "pgm.io",
@@ -88,8 +92,10 @@ __all__ = [
     "SearchResult",
     "TableError",
     "TooLargeError",
+    "UndirectedGraph",
     "UnknownNameError",
     "UnknownStateError",
+    "UnseenConfigurationWarning",
     "Variable",
     "fit_parameters",
     "hill_climb",
