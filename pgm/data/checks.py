@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pgm.data.columns import CodeArray, smallest_codes
-from pgm.errors import DataError, MissingDataError, UnknownNameError, listing
+from pgm.data.columns import CodeArray, column_of_numbers, is_column, smallest_codes
+from pgm.errors import DataError, MissingDataError, TooLargeError, UnknownNameError, listing
 from pgm.factors.factor import MEMORY_BUDGET, Names, as_names, check_size
 from pgm.factors.variable import Variable
 
@@ -18,6 +18,7 @@ __all__ = [
     "check_complete",
     "check_known",
     "checked_codes",
+    "checked_families",
     "checked_rows",
     "checked_variables",
     "checked_weights",
@@ -29,6 +30,12 @@ __all__ = [
 ]
 
 _Item = TypeVar("_Item")
+
+_MANY_STATES = 100
+"""A variable with more states than this, most of them in one row only, is hardly one."""
+
+_SHOWN = 3
+"""Such variables that a message describes."""
 
 
 def counted(number: int, noun: str) -> str:
@@ -121,29 +128,76 @@ def family_names(child: str, parents: Names, table: Iterable[str]) -> tuple[str,
     return names
 
 
-def family_cells(family: Sequence[Variable], *, levels: int | None = None, budget: int = MEMORY_BUDGET) -> int:
+def checked_families(families: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Return families as a list of pairs.
+
+    >>> checked_families("ab")
+    Traceback (most recent call last):
+    ...
+    pgm.errors.DataError: families are a list of pairs (child, parents), not 'ab'
+    """
+    if isinstance(families, (str, Mapping)):
+        raise DataError(f"families are a list of pairs (child, parents), not {families!r}")
+    pairs = list(in_order(families, "the families"))
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != len(("child", "parents")):
+            raise DataError(f"a family is a pair (child, parents), not {pair!r}; families are a list of such pairs")
+    return pairs
+
+
+def family_cells(
+    family: Sequence[Variable],
+    n_rows: int,
+    *,
+    extended_by: Sequence[Variable] = (),
+    copies: int = 0,
+    budget: int = MEMORY_BUDGET,
+) -> int:
     """Return the number of cells in the table of a family, the child last, or raise if there are too many.
 
     Parameters
     ----------
     family
         The parents, then the child.
-    levels
-        Length of one more axis, of the states by which the table is extended.
+    n_rows
+        Number of rows that will be counted.
+    extended_by
+        Variables by whose states, side by side, the table is extended along one more axis.
+    copies
+        How many tables, each extended by one variable, are worked on besides.
     budget
         Bytes that the table may take.
 
     Raises
     ------
     TooLargeError
-        Beyond the budget, and beyond the number of axes an array can have; names the child.
+        Beyond the budget, and beyond the number of axes an array can have; names the child, and columns that have about
+        as many states as rows.
     """
     what = f"the counts of {family[-1].name!r} and its {counted(len(family) - 1, 'parent')}"
     shape = [variable.cardinality for variable in family]
-    if levels is not None:
-        shape, what = [*shape, levels], f"{what}, extended by each other variable,"
-    check_size(shape, what, budget)
+    if extended_by:
+        states = [variable.cardinality for variable in extended_by]
+        shape, what = [*shape, sum(states) + copies * max(states)], f"{what}, extended by each other variable"
+        what = f"{what} and worked on," if copies else f"{what},"
+    try:
+        check_size(shape, what, budget)
+    except TooLargeError as error:
+        raise TooLargeError(f"{error}{_identifiers([*family, *extended_by], n_rows)}") from None
     return math.prod(shape)
+
+
+def _identifiers(variables: Sequence[Variable], n_rows: int) -> str:
+    """Return a hint at the columns that tell rows apart, if there are any."""
+    found = {
+        variable.name: f"{variable.name!r} has {variable.cardinality:,} states in {n_rows:,} rows"
+        for variable in variables
+        if _MANY_STATES < variable.cardinality <= n_rows < 2 * variable.cardinality
+    }
+    if not found:
+        return ""
+    looks = "looks like an identifier" if len(found) == 1 else "look like identifiers"
+    return f"; {', '.join([*found.values()][:_SHOWN])} and {looks}: leave such columns out"
 
 
 def checked_codes(variables: Sequence[Variable], codes: NDArray[Any] | Sequence[NDArray[Any]]) -> tuple[CodeArray, ...]:
@@ -158,19 +212,36 @@ def checked_codes(variables: Sequence[Variable], codes: NDArray[Any] | Sequence[
     names = [variable.name for variable in checked_variables(variables)]
     if not variables or len(set(names)) < len(names):
         raise DataError(f"a data set needs variables with different names, not {listing(names)}")
-    columns = [np.asarray(column) for column in (codes.T if isinstance(codes, np.ndarray) else codes)]
-    lengths = [column.size for column in columns if column.ndim == 1]
-    if len(lengths) != len(columns) or len(columns) != len(variables) or len(set(lengths)) > 1:
-        raise DataError(f"{len(variables)} variables need as many columns of codes, of one length; not {lengths}")
-    return tuple(_checked_column(variable, column) for variable, column in zip(variables, columns, strict=True))
+    if isinstance(codes, np.ndarray) and codes.ndim != len(("rows", "columns")):
+        raise DataError(f"an array of codes has two axes, rows and variables; this one has shape {codes.shape}")
+    if isinstance(codes, (str, bytes, dict)) or not isinstance(codes, Iterable):
+        raise DataError(f"codes are an array (rows, variables) or one column for each variable, not {codes!r}")
+    columns = list(codes.T if isinstance(codes, np.ndarray) else codes)
+    if len(columns) != len(variables):
+        n_columns = counted(len(columns), "column")
+        raise DataError(f"{counted(len(variables), 'variable')} need as many columns of codes, not {n_columns}")
+    checked = tuple(_checked_column(variable, column) for variable, column in zip(variables, columns, strict=True))
+    for variable, column in zip(variables, checked, strict=True):
+        if len(column) != len(checked[0]):
+            rows = counted(len(column), "row")
+            raise DataError(f"codes of {variable.name!r}: {rows}, but {names[0]!r} has {len(checked[0])}")
+    return checked
 
 
-def _checked_column(variable: Variable, codes: NDArray[Any]) -> CodeArray:
-    integers = codes.dtype.kind in "iu"
+def _checked_column(variable: Variable, column: object) -> CodeArray:
+    try:
+        codes = np.asarray(column)
+    except ValueError:  # lists of several lengths
+        raise DataError(f"codes of {variable.name!r} must be one column of integers") from None
+    if codes.ndim != 1:
+        raise DataError(f"codes of {variable.name!r} must be one column, not an array of shape {codes.shape}")
+    if isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column):
+        raise DataError(f"codes of {variable.name!r} are masked; the code of a missing cell is {variable.cardinality}")
+    integers = codes.dtype.kind in "iu" or len(codes) == 0
     if not integers or codes.min(initial=0) < 0 or codes.max(initial=0) > variable.cardinality:
         raise DataError(f"codes of {variable.name!r} must be integers from 0 to {variable.cardinality}")
     small = np.asarray(codes, smallest_codes(variable.cardinality), order="C")
-    if small is codes and codes.flags.writeable:
+    if small is codes and (codes.flags.writeable or not codes.flags.owndata):  # its owner may still write
         small = small.copy()
     small.setflags(write=False)
     return small
@@ -185,10 +256,7 @@ def checked_weights(weights: ArrayLike, n_rows: int) -> NDArray[np.float64]:
         For a wrong number of weights, for weights that are negative, infinite, NaN or no numbers, and for a sum that is
         infinite.
     """
-    try:
-        numbers = np.array(weights, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError("weights must be one number for each row") from None
+    numbers = _as_numbers(weights)
     if numbers.shape != (n_rows,):
         given = counted(numbers.size, "weight")
         raise DataError(f"{given} of shape {numbers.shape} for {counted(n_rows, 'row')}")
@@ -201,6 +269,23 @@ def checked_weights(weights: ArrayLike, n_rows: int) -> NDArray[np.float64]:
             raise DataError(f"the weights add up to infinity; the largest is {numbers.max()}")
     numbers.setflags(write=False)
     return numbers
+
+
+def _as_numbers(weights: ArrayLike) -> NDArray[np.float64]:
+    """Return weights as an array of their own; what is no array of numbers is read like any column."""
+    try:
+        array: Any = np.asarray(weights) if isinstance(weights, (list, tuple)) else weights
+    except ValueError:  # lists of several lengths
+        raise DataError("weights must be one number for each row") from None
+    if isinstance(array, np.ndarray) and array.dtype.kind in "biuf" and not np.ma.is_masked(array):
+        with np.errstate(over="ignore"):
+            return np.array(array, np.float64)
+    if not is_column(array):
+        raise DataError(f"weights must be one number for each row, not {weights!r}")
+    try:
+        return column_of_numbers("weights", array)
+    except DataError as error:
+        raise DataError(f"weights must be one number for each row: {error}") from None
 
 
 def checked_rows(rows: slice | ArrayLike, n_rows: int) -> slice | NDArray[Any]:
@@ -227,6 +312,8 @@ def checked_rows(rows: slice | ArrayLike, n_rows: int) -> slice | NDArray[Any]:
         raise DataError(f"rows are a slice, row numbers or one boolean for each row, not {rows!r}") from None
     if chosen.shape == (0,) and chosen.dtype.kind == "f":  # an empty list
         return chosen.astype(np.intp)
+    if chosen.ndim == 0:
+        raise DataError(f"rows are a slice, row numbers or one boolean for each row, not {rows!r}")
     if chosen.ndim != 1 or chosen.dtype.kind not in "biu":
         found = f"an array of {chosen.dtype}, shape {chosen.shape}"
         raise DataError(f"rows are a slice, row numbers or one boolean for each row, not {found}")

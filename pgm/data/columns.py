@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import count
 from numbers import Real
@@ -104,6 +105,8 @@ def code_column(name: str, column: object, variable: Variable | None) -> tuple[V
     """
     labels, positions, declared = column if isinstance(column, Factorised) else factorise(name, column)
     if variable is None:
+        if not labels:
+            raise DataError(f"column {name!r} has no value in any row: declare its states")
         variable = Variable(name, map(_whole, labels) if declared else _sorted_states(name, labels))
     codes = np.empty(len(labels) + 1, smallest_codes(variable.cardinality))
     codes[-1] = variable.cardinality  # position -1 is the last entry of this look-up table
@@ -134,10 +137,14 @@ def column_of_numbers(name: str, column: object) -> NDArray[np.float64]:
     array([1. , 0.5, 1. ])
     """
     labels, positions, _ = column if isinstance(column, Factorised) else factorise(name, column)
-    if not all(isinstance(label, Real) for label in labels):
+    if not all(isinstance(label, (Real, Decimal)) for label in labels):
         raise DataError(f"the column {name!r} must hold numbers, not {listing(labels, limit=4)}")
-    numbers: NDArray[np.float64] = np.array([*labels, np.nan])[positions]
-    return numbers
+    try:
+        numbers = np.array([*map(float, labels), np.nan], np.float64)  # type: ignore[arg-type]
+    except (ValueError, OverflowError):
+        raise DataError(f"the column {name!r} holds a number beyond the range of floats") from None
+    by_row: NDArray[np.float64] = numbers[positions]
+    return by_row
 
 
 def _sorted_states(name: str, labels: Iterable[Any]) -> list[Label]:
@@ -158,8 +165,6 @@ def _sorted_states(name: str, labels: Iterable[Any]) -> list[Label]:
                 f"column {name!r} holds {label!r}, a {type(label).__name__}; only booleans, whole numbers and text "
                 f"become states by themselves: declare the states of {name!r}, or turn it into a categorical"
             )
-    if not distinct:
-        raise DataError(f"column {name!r} has no value in any row: declare its states")
     fractions = [number for number in numbers if not isinstance(number, int)]
     if fractions:
         raise DataError(
@@ -188,19 +193,32 @@ def factorise(name: str, column: object) -> Factorised:
     if not is_column(column):
         raise DataError(f"column {name!r} must be a list or a 1-D array, not {type(column).__name__}")
     values: Any = column
-    if isinstance(values, np.ma.MaskedArray):
-        return _factorise_objects(name, values.tolist())
     if isinstance(values, np.ndarray):
         return _factorise_array(name, values)
     if not isinstance(values, (list, tuple, range)):
         import narwhals as nw
 
-        series = nw.from_native(values, series_only=True, pass_through=True)
+        series = nw.from_native(_as_series(values), series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
             return _factorise_series(name, series)
         values = np.asarray(values) if hasattr(values, "__array__") else list(values)
         return factorise(name, values)
     return _factorise_objects(name, values)
+
+
+def _as_series(values: Any) -> Any:
+    """Return a bare array of pandas or pyarrow, whose conversion to NumPy may lose something, as a series."""
+    library = type(values).__module__.partition(".")[0]
+    if library == "pandas":
+        import pandas as pd
+
+        bare = isinstance(values, (pd.Index, pd.api.extensions.ExtensionArray))
+        return pd.Series(values) if bare and not isinstance(values, pd.MultiIndex) else values
+    if library == "pyarrow":
+        import pyarrow as pa
+
+        return pa.chunked_array([values]) if isinstance(values, pa.Array) else values
+    return values
 
 
 def _factorise_objects(name: str, values: Sequence[Any]) -> Factorised:
@@ -241,7 +259,8 @@ def _factorise_array(name: str, values: NDArray[Any]) -> Factorised:
     """Factorise a NumPy array by its kind."""
     kind = values.dtype.kind
     if kind in "biuf":
-        return _factorise_numbers(values, None)
+        masked = isinstance(values, np.ma.MaskedArray)
+        return _factorise_numbers(np.asarray(values), np.ma.getmaskarray(values) if masked else None)
     if kind in "mM":
         return _factorise_objects(name, values.astype(f"{kind}8[us]").tolist())
     return _factorise_objects(name, values.tolist())
@@ -249,6 +268,8 @@ def _factorise_array(name: str, values: NDArray[Any]) -> Factorised:
 
 def _factorise_numbers(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Factorised:
     """Factorise booleans, integers or floats; NaN is missing, and floats without fractions are integers."""
+    if values.dtype == np.float16:
+        values = values.astype(np.float32)  # 2**53 is beyond its range
     if values.dtype.kind == "f":
         unknown = np.isnan(values)
         missing = unknown if missing is None else missing | unknown

@@ -24,6 +24,7 @@ More threads do not help, since bincount holds the interpreter's lock.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -105,6 +106,7 @@ class FamilyCounter:
         self._common_states: dict[int, tuple[int, int]] = {}
         self._remembered: dict[tuple[int, ...], CountTable] = {}
         self._remembered_cells = 0
+        self._lock = threading.Lock()  # for what is remembered; counting itself needs none
 
     def count(self, scope: Sequence[int]) -> CountTable:
         """Return the contingency table of the variables ``scope``, axes in that order.
@@ -215,19 +217,18 @@ class FamilyCounter:
             return None
         if len(scope) == 1:
             self.extend(())
-        best: tuple[int, int] | None = None
-        for axis in range(len(scope)):
-            if scope[:axis] + scope[axis + 1 :] in self._remembered:
-                left = self._common_state(scope[axis])[1]
-                best = min(best, (left, axis)) if best is not None else (left, axis)
-        if best is None or best[0] > _FEW * self._n_rows:
+        smaller = [self._remembered.get(scope[:axis] + scope[axis + 1 :]) for axis in range(len(scope))]
+        candidates = [axis for axis, table in enumerate(smaller) if table is not None]
+        axis = min(candidates, key=lambda axis: self._common_state(scope[axis])[1], default=0)
+        known = smaller[axis] if candidates else None
+        if known is None:
             return None
-        axis = best[1]
-        common = self._common_state(scope[axis])[0]
+        common, left = self._common_state(scope[axis])
+        if left > _FEW * self._n_rows:
+            return None
         rows = np.flatnonzero(self._columns[scope[axis]] != common)
         table = self._cross(scope, rows)
-        rest = self._remembered[scope[:axis] + scope[axis + 1 :]] - table.sum(axis=axis)
-        table[(slice(None),) * axis + (common,)] = rest
+        table[(slice(None),) * axis + (common,)] = known - table.sum(axis=axis)
         return table
 
     def _common_state(self, variable: int) -> tuple[int, int]:
@@ -241,11 +242,13 @@ class FamilyCounter:
 
     def _remember(self, scope: tuple[int, ...], table: CountTable) -> None:
         """Keep ``table``, and forget the oldest ones beyond the limit."""
-        self._remembered[scope] = table
-        self._remembered_cells += table.size
-        while self._remembered_cells > _REMEMBERED_CELLS:
-            oldest = next(iter(self._remembered))
-            self._remembered_cells -= self._remembered.pop(oldest).size
+        with self._lock:
+            if scope not in self._remembered:  # another thread may have been faster
+                self._remembered[scope] = table
+                self._remembered_cells += table.size
+            while self._remembered_cells > _REMEMBERED_CELLS:
+                oldest = next(iter(self._remembered))
+                self._remembered_cells -= self._remembered.pop(oldest).size
 
 
 def _pack(cardinalities: Sequence[int], limit: int) -> tuple[int, list[list[int]]]:

@@ -134,7 +134,7 @@ class Dataset:
             The variables, with different names.
         codes
             An array (rows, variables), or one array of codes for each variable: positions of states in declared
-            order, the cardinality for a missing cell. They are copied unless they are read-only and small already.
+            order, the cardinality for a missing cell. They are copied unless nobody else can write to them.
         weights
             One non-negative number for each row.
 
@@ -297,9 +297,10 @@ class Dataset:
         [array([[1, 1],
                [0, 1]]), array([2, 1])]
         """
-        scopes = [self._scope(child, parents) for child, parents in checks.in_order(families, "the families")]
+        scopes = [self._scope(child, parents) for child, parents in checks.checked_families(families)]
         self.require_complete(dict.fromkeys(self.names[position] for scope in scopes for position in scope))
-        cells = sum(checks.family_cells([self.variables[position] for position in scope]) for scope in scopes)
+        tables = [[self.variables[position] for position in scope] for scope in scopes]
+        cells = sum(checks.family_cells(family, self.n_rows) for family in tables)
         check_size([cells], f"{checks.counted(len(scopes), 'table')} of counts together")
         return [self._counts().count(scope) for scope in scopes]
 
@@ -329,7 +330,8 @@ class Dataset:
         """
         scope = self._scope(child, parents)
         self.require_complete()
-        checks.family_cells([self.variables[position] for position in scope], levels=self.level_offsets[-1])
+        family = [self.variables[position] for position in scope]
+        checks.family_cells(family, self.n_rows, extended_by=self.variables)
         return self._counts().extend(scope)
 
     def _counts(self) -> FamilyCounter:

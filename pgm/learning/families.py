@@ -64,7 +64,7 @@ def count_families(graph: DAG | BayesianNetwork, data: object, *, copies: float)
     source = count_source(data, dag.nodes)
     variables = {variable.name: variable for variable in source.variables}
     families = [[variables[name] for name in dag.family(node)] for node in dag.nodes]
-    cells = [family_cells(family, budget=int(MEMORY_BUDGET / copies)) for family in families]
+    cells = [family_cells(family, source.n_rows, budget=int(MEMORY_BUDGET / copies)) for family in families]
     work = int((copies - 1) * max(cells, default=0))
     check_size([sum(cells) + work], f"the tables of {counted(len(families), 'node')} and the work on them")
     tables = source.count([(node, dag.parents(node)) for node in dag.nodes])

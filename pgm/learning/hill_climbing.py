@@ -20,11 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgm.data import CountSource, count_source
+from pgm.data.checks import family_cells
+from pgm.factors.factor import MEMORY_BUDGET
 from pgm.graph.base import Edge, Names
 from pgm.graph.dag import DAG
 from pgm.learning.constraints import Constraints, checked_limit
 from pgm.learning.result import Move, MoveKind, SearchResult
-from pgm.learning.scores import Score, get_score
+from pgm.learning.scores import SCORING_COPIES, Score, get_score
 from pgm.network import BayesianNetwork
 from pgm.progress import Progress
 
@@ -85,7 +87,8 @@ def hill_climb(
     MissingDataError
         If cells are missing.
     TooLargeError
-        If the table of a family would exceed the memory budget; set ``max_parents``.
+        If the table of a family, extended by every variable, and the work on it would exceed the memory budget: set
+        ``max_parents``, and leave out columns that tell rows apart.
 
     Notes
     -----
@@ -130,6 +133,7 @@ class _Gains:
         self.n_scores = 0
         self._source = source
         self._measure = measure
+        self._variables = source.variables
         self._names = [variable.name for variable in source.variables]
         cardinalities = np.array([variable.cardinality for variable in source.variables])
         offsets = np.cumsum(cardinalities) - cardinalities
@@ -152,12 +156,15 @@ class _Gains:
     def _compute(self, child: int, parents: tuple[int, ...], grow: bool) -> tuple[float, NDArray[np.float64]]:
         name, above = self._names[child], [self._names[parent] for parent in parents]
         scores = np.empty(len(self._names))
+        family = [self._variables[position] for position in (*parents, child)]
         if grow:
+            family_cells(family, self._source.n_rows, extended_by=self._variables, copies=SCORING_COPIES)
             extended = self._source.count_extensions(name, above)
             first = self._same[0][1][0]  # the levels of any one variable add up to the family itself
             table = extended[..., first].sum(axis=-1)
             self._score_additions(extended.reshape(-1, *extended.shape[-2:]), scores)
         else:
+            family_cells(family, self._source.n_rows, budget=MEMORY_BUDGET // SCORING_COPIES)
             (table,) = self._source.count([(name, above)])
         states = table.shape[-1]
         current = float(self._measure.local(table.reshape(-1, states)))

@@ -35,9 +35,9 @@ from pgm.graph.dag import DAG
 from pgm.learning.families import count_families
 from pgm.network import BayesianNetwork
 
-__all__ = ["AIC", "BIC", "LogLikelihood", "Score", "get_score", "local_scores", "score"]
+__all__ = ["AIC", "BIC", "SCORING_COPIES", "LogLikelihood", "Score", "get_score", "local_scores", "score"]
 
-_COPIES = 3
+SCORING_COPIES = 3
 """Arrays of the size of a table that exist at once while it is scored."""
 
 
@@ -207,7 +207,7 @@ def local_scores(dag: DAG | BayesianNetwork, data: object, score: str | Score = 
     {'a': -3.7726, 'b': -3.3863}
     """
     measure = get_score(score)
-    counts = count_families(dag, data, copies=_COPIES)
+    counts = count_families(dag, data, copies=SCORING_COPIES)
     return {
         node: float(measure.local(table.reshape(-1, table.shape[-1])))
         for node, table in zip(counts.dag.nodes, counts.tables, strict=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -193,6 +195,38 @@ def test_bad_families():
     assert data.count([("a", ["b"])])[0].tolist() == [[0, 1], [1, 0]], "holes elsewhere do not matter"
 
 
+@pytest.mark.parametrize("families", ["ab", ["ab"], [("a",)], ("a", ["b"]), [3], {"a": ["b"]}, 3])
+def test_what_is_no_list_of_families(families):
+    with pytest.raises(DataError, match=r"^(a family is a pair|families are a list|the families must be)"):
+        Dataset({"a": [0, 1], "b": [1, 0]}).count(families)
+
+
+def test_threads_may_count_at_once(monkeypatch):
+    """Under a limit so low that tables are forgotten all the time."""
+    monkeypatch.setattr(counts, "_REMEMBERED_CELLS", 20_000)
+    data = table("alarm").head(2000)
+    names = data.names
+    questions = [(names[i], names[i + 1 : i + 1 + i % 3]) for i in range(30)]
+    expected = [Dataset(data).count_extensions(*question) for question in questions]
+    shared = Dataset(data)
+
+    def ask(first):
+        order = questions[first:] + questions[:first]
+        answers = [shared.count_extensions(*question) for question in order]
+        return answers[len(questions) - first :] + answers[: len(questions) - first]
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            found = list(pool.map(ask, range(0, 30, 5)))
+    finally:
+        sys.setswitchinterval(before)
+    assert all(np.array_equal(a, b) for answers in found for a, b in zip(expected, answers, strict=True))
+    counter = shared._counts()
+    assert counter._remembered_cells == sum(known.size for known in counter._remembered.values()) <= 20_000
+
+
 def test_large_tables_become_integers_in_pieces(monkeypatch):
     data = table("insurance")
     families = [("Age", ["SocioEcon", "GoodStudent"]), ("Theft", ["CarValue"])]
@@ -239,6 +273,15 @@ def test_tables_that_are_too_large_together():
     data = Dataset.from_codes([Variable(name, range(16_384)) for name in "ab"], np.zeros((3, 2), int))
     with pytest.raises(TooLargeError, match=r"3 tables of counts together would have 805,306,368 cells"):
         data.count([("a", ["b"])] * 3)
+
+
+def test_columns_that_tell_rows_apart_are_named():
+    numbers = np.arange(30_000)
+    data = Dataset({"id": numbers, "x": numbers % 2, "serial": numbers[::-1]})
+    with pytest.raises(TooLargeError, match=r"; 'id' has 30,000 states in 30,000 rows and looks like an identifier"):
+        Dataset(data, columns=["id", "x"]).count_extensions("id")
+    with pytest.raises(TooLargeError, match=r"'id' has .*, 'serial' has .* and look like identifiers"):
+        data.count([("serial", ["id"])])
 
 
 def test_tables_that_are_too_large_are_refused_before_counting():

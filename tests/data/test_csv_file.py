@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
+import tracemalloc
 
 import pytest
 
-from pgm.data import read_csv
+from pgm.data import csv_file, read_csv
 from pgm.errors import DataError, FormatError, UnknownNameError
 from tests.data.bundled import table
 
@@ -166,3 +169,76 @@ def test_the_bundled_tables():
         assert (len(data), len(data.variables)) == shape
         assert not data.has_missing, "None is a state in these tables"
     assert table("insurance").variable("Accident").states == ("Mild", "Moderate", "None", "Severe")
+
+
+# ---------------------------------------------------------------- reading in blocks
+
+HARD = {
+    "plain": "x,y\n" + "1,b\n0,c\n" * 9,
+    "carriage returns": "x,y\r\n" + "1,b\r\n0,c\r\n" * 9,
+    "old line ends": "x,y\r" + "1,b\r0,c\r" * 9,
+    "no last line end": "x,y\n" + "1,b\n" * 9 + "0,c",
+    "blank lines": "x,y\n\n" + "1,b\n\n\n0,c\n" * 9 + "\n\n",
+    "quotes": 'x,y\n1,b\n1,b\n1,b\n"1","b"\n0,"c, d"\n1,"say ""x"""\n' + "1,b\n" * 9,
+    "line breaks in cells": 'x,y\n1,b\n0,"\n\n,\nlonger than one block\n"\n1,c\n' * 9,
+    "line breaks in names": '"x\n","\ny"\n' + "1,b\n0,c\n" * 9,
+    "quotes within": 'x,y\n1,b"b\n0,c\n' * 9,
+    "one column": "x\n" + "1\n\n0\n" * 9 + "\n",
+    "long lines": "x,y\n" + f"1,{'b' * 99}\n0,c\n" * 9,
+    "two bytes": "\ufeffx,y\n" + "1,é\n0,ß\n" * 9,
+    "only a header": "x,y",
+}
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1 << 18])
+@pytest.mark.parametrize("text", HARD.values(), ids=HARD)
+def test_blocks_of_any_size_give_the_same_cells(write, monkeypatch, text, size):
+    """Every cell, against the csv module on the whole text."""
+    monkeypatch.setattr(csv_file, "_BLOCK", size)
+    header, *rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    rows = [row or [""] for row in rows if row or len(header) == 1]
+    expected = {name: [row[position] for row in rows] for position, name in enumerate(header)}
+    known = {name: [*dict.fromkeys(column), "unseen"] for name, column in expected.items()}
+    assert read_csv(write(text), states=known).to_dict() == expected
+    assert read_csv(write(text, "t.csv.gz"), states=known).to_dict() == expected
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1 << 18])
+@pytest.mark.parametrize(("text", "fault"), [
+    ("a,b\n" + "1,2\n" * 20 + "1,2,3\n", "line 22: 3 cells"),
+    ("a,b\r\n" + "1,2\r\n" * 20 + "1\r\n", "line 22: 1 cell,"),
+    ('a,b\n1,"\n\n\n"\n\n1,2\n1,2\n1\n', "line 9: 1 cell,"),
+    ('a,b\n1,2\n1,"2"\n1,"2"3\n', "line 4: .*expected after"),
+    ("a,b\n1,2\n" * 9 + '1,"2\n' + "1,2\n" * 9, "line 28: unexpected end of data"),
+])  # fmt: skip
+def test_lines_at_fault_are_counted_across_blocks(write, monkeypatch, text, fault, size):
+    monkeypatch.setattr(csv_file, "_BLOCK", size)
+    with pytest.raises(FormatError, match=f"table.csv: {fault}"):
+        read_csv(write(text))
+
+
+def test_bytes_at_fault_are_counted_across_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_file, "_BLOCK", 7)
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 20 + LATIN)
+    with pytest.raises(FormatError, match="line 24: byte 0xe9"):
+        read_csv(path)
+
+
+def test_columns_of_many_texts(write, monkeypatch):
+    monkeypatch.setattr(csv_file, "_BLOCK", 1000)
+    numbers = [*range(200), *range(150, 400), *range(300, -1, -1)]
+    data = read_csv(write("x,y\n" + "".join(f"{n},t{n % 300}\n" for n in numbers)))
+    assert data.to_dict() == {"x": numbers, "y": [f"t{n % 300}" for n in numbers]}
+
+
+@pytest.mark.parametrize("cell", ["b", '"b"'])
+def test_reading_takes_little_memory(write, cell):
+    """20 columns of 20,000 rows are 0.4 MB of codes; as text they would be over 3 MB in pointers alone."""
+    path = write(",".join(f"x{i}" for i in range(20)) + "\n" + (",".join([cell] * 20) + "\n") * 20_000)
+    tracemalloc.start()
+    data = read_csv(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(data) == 20_000
+    assert peak < 10 * 2**20

@@ -53,6 +53,44 @@ def test_a_hole_leaves_integers_integers(encode):  # pgmpy#2386
     assert data.to_dict() == {"x": [0, 0, 1, 1, None, 1, 0, None]}
 
 
+LARGE_INTEGERS = {
+    "masked array": lambda x: np.ma.array([v or 0 for v in x], mask=[v is None for v in x]),
+    "pandas array": lambda x: pd.array(x, dtype="Int64"),
+    "pandas index": lambda x: pd.Index(pd.array(x, dtype="Int64")),
+    "pandas arrow array": lambda x: pd.array(x, dtype="int64[pyarrow]"),
+    "polars series": pl.Series,
+    "polars 128 bits": lambda x: pl.Series(x, dtype=pl.Int128),
+    "arrow array": pa.array,
+    "arrow chunks": lambda x: pa.chunked_array([x[:1], x[1:]]),
+    "arrow dictionary": lambda x: pa.array(x).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("encode", LARGE_INTEGERS.values(), ids=LARGE_INTEGERS)
+def test_integers_that_floats_cannot_hold(encode):
+    values = [2**53 + 1, None, 2**53, 1]
+    data = Dataset({"x": encode(values)})
+    assert data.to_dict() == {"x": values}
+    assert data.variable("x").states == (1, 2**53, 2**53 + 1)
+
+
+@pytest.mark.parametrize("values", [[2, None, 60_000, 1], [1.0, 0.0, 1.0, None]])
+def test_half_precision(values):
+    column = np.array(values, np.float16)
+    for encoded in (column, pd.Series(column), pa.array(column)):
+        assert Dataset({"x": encoded}).to_dict() == {"x": values}
+
+
+def test_what_a_mask_hides_is_no_label():
+    assert Dataset({"x": np.ma.array([0.5, 1.0, np.nan], mask=[1, 0, 0])}).to_dict() == {"x": [None, 1, None]}
+    assert Dataset({"x": np.ma.array(["a", "b"], mask=[1, 0])}).variable("x").states == ("b",)
+    day = datetime.datetime(2020, 1, 1)
+    dates = np.ma.array(np.array([day, day], "M8[D]"), mask=[1, 0])
+    assert Dataset({"x": dates}, states={"x": [day]}).to_dict() == {"x": [None, day]}
+    table = np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+    assert Dataset(table, names=["a", "b"]).to_dict() == {"a": [1, 3], "b": [None, 4]}
+
+
 TEXTS = {
     "lists": lambda x: {"x": x},
     "numpy text": lambda x: {"x": np.array(["" if v is None else v for v in x])},
@@ -137,6 +175,21 @@ CATEGORICALS = {
     ),
     "states": lambda values, states: Dataset({"x": values}, states={"x": states}),
     "variables": lambda values, states: Dataset({"x": values}, variables=[Variable("x", states)]),
+}
+
+
+BARE_CATEGORICALS = {
+    "pandas": lambda values, states: pd.Categorical(values, categories=states),
+    "pandas index": lambda values, states: pd.CategoricalIndex(values, categories=states),
+    "polars": lambda values, states: pl.Series(values, dtype=pl.Enum(states)),
+    "arrow": lambda values, states: pa.DictionaryArray.from_arrays(
+        pa.array([states.index(v) for v in values]), states, ordered=True
+    ),
+    "arrow chunks": lambda values, states: pa.chunked_array([BARE_CATEGORICALS["arrow"](values, states)]),
+}
+CATEGORICALS |= {
+    f"bare {name}": lambda values, states, encode=encode: {"x": encode(values, states)}
+    for name, encode in BARE_CATEGORICALS.items()
 }
 
 
@@ -360,6 +413,9 @@ def test_arrays_need_names():
     (None, "not NoneType"),
     ({"a": []}, "'a' has no value"),
     ({"a": [None, None]}, "'a' has no value"),
+    ({"a": pd.Categorical([None, None])}, "'a' has no value"),
+    ({"a": pl.Series([None, None], dtype=pl.Enum([]))}, "'a' has no value"),
+    ({"a": pa.table({"x": [1]})}, "'a' must be a list"),
 ])  # fmt: skip
 def test_what_is_no_table(data, fault):
     with pytest.raises(DataError, match=fault):
@@ -382,7 +438,10 @@ def test_columns_that_are_not_asked_for_are_not_looked_at():
 # ---------------------------------------------------------------- weights
 
 
-@pytest.mark.parametrize("convert", [list, tuple, np.array, pd.Series, pl.Series, pa.array])
+@pytest.mark.parametrize("convert", [
+    list, tuple, np.array, np.ma.array, np.float16, pd.Series, pd.array, pl.Series, pa.array,
+    lambda x: pa.chunked_array([x[:1], x[1:]]), lambda x: [Fraction(weight) for weight in x],
+])  # fmt: skip
 def test_weights_of_any_kind(convert):
     data = Dataset({"x": ["a", "b", "c"]}, weights=convert([0.5, 2.0, 0.0]))
     assert data.weights.tolist() == [0.5, 2.0, 0.0]
@@ -405,7 +464,13 @@ def test_weights_by_column_name():
     ([1.0], "for 2 rows"),
     ([[1.0, 2.0]], "for 2 rows"),
     (["a", "b"], "one number for each row"),
-    (1.0, "1 weight of shape"),
+    (1.0, "one number for each row, not 1.0"),
+    (["1", "2"], "must hold numbers, not '1', '2'"),
+    (np.array([1j, 1]), "must hold numbers, not 1j"),
+    (np.array(["2020", "2021"], "M8[Y]"), "must hold numbers, not datetime"),
+    (np.ma.array([1.0, 2.0], mask=[0, 1]), "row 1 .*nan"),
+    (pa.array([None, 2]), "row 0 .*nan"),
+    ([[1.0], [1.0, 2.0]], "one number for each row"),
     ([1e308, 1e308], "add up to infinity"),
     ([10**400, 1], "one number for each row"),
     ({1.0, 2.0}, "one number for each row"),
@@ -415,7 +480,15 @@ def test_bad_weights(weights, fault):
         Dataset({"x": [0, 1]}, weights=weights)
 
 
+@pytest.mark.parametrize("convert", [list, lambda x: pl.Series(x, dtype=pl.Int128)])
+def test_weights_beyond_64_bits(convert):
+    assert Dataset({"x": [0, 1]}, weights=convert([2**100, 1])).weights.tolist() == [2.0**100, 1.0]
+    assert Dataset({"x": [0, 1], "n": convert([2**100, 1])}, weights="n").weights.tolist() == [2.0**100, 1.0]
+
+
 def test_bad_columns_of_weights():
+    with pytest.raises(DataError, match=r"'n' holds a number beyond the range of floats"):
+        Dataset({"x": [1, 2], "n": [1, 10**400]}, weights="n")
     with pytest.raises(DataError, match=r"'n' must hold numbers, not 'many'"):
         Dataset({"x": [1], "n": ["many"]}, weights="n")
     with pytest.raises(DataError, match=r"row 1"):
@@ -443,6 +516,17 @@ def test_nothing_can_be_changed():
         data.n_rows = 3
     with pytest.raises(AttributeError, match=r"immutable"):
         del data.weights
+
+
+def test_a_view_that_cannot_be_written_is_copied():
+    codes, weights = np.array([0, 1, 0], np.uint8), np.ones(3)
+    views = codes.view(), weights.view()
+    for view in views:
+        view.setflags(write=False)
+    data = Dataset.from_codes([Variable("x", [0, 1])], [views[0]], views[1])
+    codes[0] = weights[0] = 7
+    assert (data.codes("x").tolist(), data.weights.tolist()) == ([0, 1, 0], [1, 1, 1])
+    assert data.select("x").codes("x") is data.codes("x"), "what nobody can write to is shared"
 
 
 def test_copies_and_pickles():
@@ -489,13 +573,23 @@ def test_equal_data_sets_have_the_same_variables_cells_and_weights():
     (np.array([[0.0]]), "integers"),
     (np.array([[0, 1]]), "as many columns"),
     ([[0], [1]], "as many columns"),
-    ([[[0]]], "as many columns"),
-    ([0], "as many columns"),
+    ([[[0]]], r"'x' must be one column, not an array of shape \(1, 1\)"),
+    ([0], r"'x' must be one column, not an array of shape \(\)"),
+    ([[0, [1]]], "'x' must be one column of integers"),
     ([["a"]], "integers"),
+    ([np.ma.array([0, 1], mask=[0, 1])], "'x' are masked; the code of a missing cell is 2"),
+    (np.zeros((1, 1, 1), int), r"two axes.* shape \(1, 1, 1\)"),
+    (3, "one column for each variable, not 3"),
+    ({"x": [0]}, "one column for each variable"),
 ])  # fmt: skip
 def test_bad_codes(codes, fault):
     with pytest.raises(DataError, match=fault):
         Dataset.from_codes([Variable("x", ["a", "b"])], codes)
+
+
+def test_columns_of_codes_have_one_length():
+    with pytest.raises(DataError, match="codes of 'y': 1 row, but 'x' has 2"):
+        Dataset.from_codes([Variable("x", [0, 1]), Variable("y", [0])], [[0, 1], [0]])
 
 
 def test_codes_in_lists():
@@ -551,7 +645,7 @@ def test_parts():
     ([0.0, 2.0], "float64"),
     ([[0, 1]], r"shape \(1, 2\)"),
     ([[0], [1, 2]], r"not \[\[0\], \[1, 2\]\]"),
-    (2, r"shape \(\)"),
+    (2, "for each row, not 2"),
     (["b"], "row numbers or one boolean for each row"),
     (None, "row numbers"),
     ({1, 2}, "row numbers"),

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+import tracemalloc
 from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
@@ -18,6 +19,7 @@ from pgm.errors import GraphError, MissingDataError, TooLargeError, UnknownNameE
 from pgm.graph.dag import DAG
 from pgm.learning import Constraints, SearchResult, fit_parameters, hill_climb, hill_climbing, score
 from pgm.learning.hill_climbing import _State
+from pgm.learning.scores import SCORING_COPIES
 from tests.data.bundled import TRUE_GRAPHS, table
 
 PUBLISHED = [
@@ -199,7 +201,7 @@ def test_bad_data_and_scores():
 def test_tables_that_grow_too_large_name_the_node():
     columns = {name: [0, 0, 1, 1, 0] for name in "abcd"}
     data = Dataset(columns, states={name: range(700) for name in columns})
-    with pytest.raises(TooLargeError, match=r"'[ab]' and its 1 parent, extended.*1,372,000,000 cells"):
+    with pytest.raises(TooLargeError, match=r"'[ab]' and its 1 parent, extended.* and worked on.*2,401,000,000 cells"):
         hill_climb(data, "loglik")
     assert len(hill_climb(data, "loglik", max_parents=1).dag.edges) == 3
 
@@ -414,3 +416,23 @@ def test_the_record_prints():
     assert result.n_scores >= 8 * 8
     with pytest.raises(AttributeError):
         result.score = 0.0
+
+
+def test_columns_that_tell_rows_apart_are_refused_before_counting():
+    """The extended table alone, 15,000 times 30,000 counts, would fit; the work on its half would not."""
+    numbers = np.arange(15_000)
+    with pytest.raises(
+        TooLargeError, match=r"'id' and its 0 parents.* 'id' has 15,000 states in 15,000 rows, 'serial'"
+    ):
+        hill_climb({"id": numbers, "serial": numbers[::-1]})
+
+
+def test_the_size_check_counts_what_is_needed():
+    numbers = np.arange(1500)
+    data = Dataset({"id": numbers, "serial": numbers[::-1]})
+    tracemalloc.start()
+    hill_climb(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    table = 8 * 1500**2
+    assert 4 * table < peak < (2 + SCORING_COPIES) * table + 2**26
