@@ -206,7 +206,7 @@ def _over_states(block: Kernel, operands: tuple[Axes, ...], looped: Axes, cells:
         result: FloatArray | None = None
         for places in slices:
             found = block(*(table[place] for table, place in zip(tables, places, strict=True)))
-            result = found if result is None else combine(result, found, result)
+            result = np.asarray(found) if result is None else combine(result, found, out=result)
         assert result is not None
         return result
 

@@ -31,6 +31,9 @@ TINY = 1e-250
 TIE = 1e-9
 """Two probabilities are taken as equal if their ratio is this close to one."""
 
+PREFERENCE = 1e-12
+"""The smallest step by which an earlier state is preferred: well above rounding, well below a tie."""
+
 Codes = dict[int, int]
 
 
@@ -148,25 +151,28 @@ class Maximizer:
     def _first(self, tables: Sequence[FloatArray], allowed: Mapping[int, FloatArray]) -> Codes | None:
         """Return the first of the most probable joint states, or None if that probability is zero.
 
-        What all of them agree on is decided. The undecided variables fall into parts that share no table, and in each
-        part the first variable takes its first possible state. Then the same for the smaller problem that is left.
+        What all of them agree on is decided. Of the others, the first ones in each part that shares no table with the
+        rest get weights that prefer early states by less than a tie is wide, the first variable most; these decide
+        them. Then the same for the smaller problem that is left.
         """
         marginals = self.max_marginals(tables, allowed)
         codes: Codes = {}
+        preferred: dict[int, FloatArray] = {}
         scopes, left = list(self.scopes), list(tables)
+        scopes += [(variable,) for variable in self.variables]
+        left += [allowed[variable] for variable in self.variables]
         while marginals is not None:
-            possible = {v: np.flatnonzero(m >= (1 - TIE) * m.max()) for v, m in marginals.items()}
-            undecided = [variable for variable, states in possible.items() if len(states) > 1]
-            waiting = set(undecided).difference(_first_of_each_part(undecided, scopes))
-            codes.update((v, int(states[0])) for v, states in possible.items() if v not in waiting)
-            if not waiting:
+            for variable, marginal in marginals.items():
+                if variable in preferred or np.count_nonzero(marginal >= marginal.max() * (1 - 3 * TIE)) == 1:
+                    codes[variable] = int(marginal.argmax())
+            undecided = [variable for variable in marginals if variable not in codes]
+            if not undecided:
                 return codes
             scopes, left = _cut(scopes, left, codes)
-            scopes += [(variable,) for variable in sorted(waiting)]
-            left += [allowed[variable] for variable in sorted(waiting)]
-            program = marginal_program(make_plan(scopes, self._cardinalities), sorted(waiting), MaxProduct)
-            marginals = _by_variable(program, left)
-            allowed = {variable: np.ones_like(allowed[variable]) for variable in waiting}  # now among the tables
+            preferred = _preferences(undecided, scopes, self._cardinalities)
+            problem = [*scopes, *((variable,) for variable in preferred)]
+            program = marginal_program(make_plan(problem, self._cardinalities), undecided, MaxProduct)
+            marginals = _by_variable(program, [*left, *preferred.values()])
         return None
 
     # ------------------------------------------------------------------ the k best
@@ -232,8 +238,31 @@ def _cut(
     return [scope for scope, _ in kept], [table for _, table in kept]
 
 
-def _first_of_each_part(variables: Sequence[int], scopes: Sequence[tuple[int, ...]]) -> list[int]:
-    """Return the smallest of each set of variables that are connected by scopes."""
+def _preferences(
+    variables: Sequence[int], scopes: Sequence[tuple[int, ...]], cardinalities: Sequence[int]
+) -> dict[int, FloatArray]:
+    """Return weights for the first variables of each connected part, which put their joint states in order.
+
+    An earlier variable's smallest step outweighs all steps of the later ones, and all together stay below a tie.
+    """
+    weights: dict[int, FloatArray] = {}
+    for part in _parts(variables, scopes):
+        chosen: list[int] = []
+        size = 1
+        for variable in part:
+            size *= cardinalities[variable]
+            if chosen and size * PREFERENCE > TIE:
+                break
+            chosen.append(variable)
+        step = PREFERENCE
+        for variable in reversed(chosen):
+            weights[variable] = np.exp(-step * np.arange(cardinalities[variable]))
+            step *= cardinalities[variable]
+    return weights
+
+
+def _parts(variables: Sequence[int], scopes: Sequence[tuple[int, ...]]) -> list[list[int]]:
+    """Return the sets of variables that are connected by scopes, each in increasing order."""
     root = {variable: variable for variable in variables}
 
     def find(variable: int) -> int:
@@ -246,7 +275,10 @@ def _first_of_each_part(variables: Sequence[int], scopes: Sequence[tuple[int, ..
         inside = [find(variable) for variable in scope if variable in root]
         for variable in inside:
             root[variable] = min(inside)
-    return [variable for variable in variables if find(variable) == variable]
+    parts: dict[int, list[int]] = {}
+    for variable in sorted(variables):
+        parts.setdefault(find(variable), []).append(variable)
+    return list(parts.values())
 
 
 class MarginalMaximizer(NamedTuple):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pgm.inference import kernels
 from pgm.inference.contraction import marginal_program, sum_program
-from pgm.inference.kernels import contract_pair, subscripts
+from pgm.inference.kernels import MaxProduct, SumProduct, contract_pair, subscripts
 from pgm.inference.planning import make_plan
 
 
@@ -133,3 +133,35 @@ def test_many_tables_over_one_variable_are_joined_without_looking_at_all_pairs()
     plan = make_plan([(0,)] * n, [2])
     table, log_scale = sum_program(plan).value([np.array([0.5, 0.25])] * n)
     assert math.log(table) + log_scale == pytest.approx(n * math.log(0.5))
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems(), st.sampled_from([4, 1 << 18]))
+def test_all_semirings_agree_with_the_whole_product(problem, block):
+    """Maxima, and sums and maxima of logarithms, in one block and in many."""
+    cardinalities, scopes, tables, kept = problem
+    joint = sorted({v for scope in scopes for v in scope})
+    product = at_once(scopes, tables, joint)
+    gone = tuple(axis for axis, variable in enumerate(joint) if variable not in kept)
+    order = [sorted(kept).index(variable) for variable in kept]
+    best = product.max(axis=gone).transpose(order)
+    total = product.sum(axis=gone).transpose(order)
+    before = kernels.BLOCK_CELLS
+    kernels.BLOCK_CELLS = block
+    try:
+        plan = make_plan(scopes, cardinalities, kept)
+        found = sum_program(plan, MaxProduct).value(tables)
+        logs = {
+            semiring.name: _exponential_of(sum_program(plan, semiring.of_logarithms), tables)
+            for semiring in (SumProduct, MaxProduct)
+        }
+    finally:
+        kernels.BLOCK_CELLS = before
+    assert np.asarray(found.table) * math.exp(found.log_scale) == pytest.approx(best)
+    assert logs["max-product"] == pytest.approx(best)
+    assert logs["sum-product"] == pytest.approx(total)
+
+
+def _exponential_of(program, tables):
+    slots = program._log_forward(tables)
+    return np.exp(np.asarray(sum(slots[root] for root in program._roots)))
