@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyagrum as gum
 
 __all__: list[str] = []
@@ -27,12 +28,27 @@ def peak_memory() -> int | None:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), None)
 
 
+def coded_rows(bn: Any, data: str, n_rows: int) -> tuple[int, list[Evidence]]:
+    """Return how many rows a file has, at most those wanted, and the known cells of each.
+
+    The file has codes of shape (variables, rows), the variables being x0, x1, ...; a missing cell has the cardinality.
+    """
+    codes = np.load(data)[:, :n_rows]
+    cardinalities = [bn.variable(f"x{number}").domainSize() for number in range(len(codes))]
+    known = [
+        {f"x{number}": code for number, code in enumerate(row) if code < cardinalities[number]}
+        for row in codes.T.tolist()
+    ]
+    return len(known), known
+
+
 class Worker:
-    """The commands, and what they leave for the next: one network, one engine, one learner."""
+    """The commands, and what they leave for the next: one network, one engine, one learner, one pgmpy model."""
 
     bn: Any = None
     engine: Any = None
     learner: Any = None
+    model: Any = None
 
     def versions(self) -> dict[str, str]:
         """Return the versions of the peer libraries."""
@@ -85,6 +101,120 @@ class Worker:
             self.bn.variable(node).name(): self.engine.posterior(node).toarray().tolist() for node in self.bn.nodes()
         }
 
+    def row_posteriors(self, data: str, answers: str, n_rows: int, threads: int, targets: list[str]) -> float:
+        """Ask the posteriors of the targets that each row leaves unknown, one row after another, and write them.
+
+        The answers have one line a row, the states of the targets one after another; a known cell is left as NaN.
+        """
+        rows, known = coded_rows(self.bn, data, n_rows)
+        hidden = [[name for name in targets if name not in evidence] for evidence in known]
+        found: list[list[Any]] = []
+        start = time.perf_counter()
+        engine = gum.LazyPropagation(self.bn)
+        engine.setNumberOfThreads(threads)
+        engine.setTargets(set(targets))
+        for number, (evidence, asked) in enumerate(zip(known, hidden, strict=True)):
+            if number and evidence.keys() == known[number - 1].keys():
+                engine.updateEvidence(evidence)  # of the ways to enter it the fastest
+            else:
+                engine.setEvidence(evidence)
+            engine.makeInference()
+            found.append([engine.posterior(name) for name in asked])
+        spent = time.perf_counter() - start
+        table = [np.full((rows, self.bn.variable(name).domainSize()), np.nan) for name in targets]
+        for row, (asked, factors) in enumerate(zip(hidden, found, strict=True)):
+            for name, factor in zip(asked, factors, strict=True):
+                table[targets.index(name)][row] = factor.toarray()
+        np.save(answers, np.concatenate(table, axis=1))
+        return spent
+
+    def row_likelihoods(self, data: str, answers: str, n_rows: int, threads: int) -> float:
+        """Ask the log-likelihood of complete rows, one after another, and write them; there is nothing to thread."""
+        del threads
+        rows, known = coded_rows(self.bn, data, n_rows)
+        found = np.empty((rows, 1))
+        start = time.perf_counter()
+        row = gum.Instantiation()
+        for name in self.bn.names():
+            row.add(self.bn.variable(name))
+        for number, evidence in enumerate(known):
+            row.fromdict(evidence)
+            found[number] = self.bn.log2JointProbability(row)
+        spent = time.perf_counter() - start
+        np.save(answers, found * np.log(2))
+        return spent
+
+    def query(self, target: str, evidence: Evidence, threads: int, times: int) -> float:
+        """Make an engine with one target, enter the evidence, ask the target; some times, and return the mean."""
+        start = time.perf_counter()
+        for _ in range(times):
+            engine = gum.LazyPropagation(self.bn)
+            engine.setNumberOfThreads(threads)
+            engine.setTargets({target})
+            engine.setEvidence(evidence)
+            engine.makeInference()
+            engine.posterior(target)
+        spent = time.perf_counter() - start
+        self.engine = engine
+        return spent / times
+
+    def query_again(self, target: str, evidences: list[Evidence], times: int) -> float:
+        """Change the values of the evidence in the engine there is, in turn, and ask the target; return the mean."""
+        start = time.perf_counter()
+        for number in range(times):
+            for name, state in evidences[number % len(evidences)].items():
+                self.engine.chgEvidence(name, state)
+            self.engine.makeInference()
+            self.engine.posterior(target)
+        return (time.perf_counter() - start) / times
+
+    def posterior(self, target: str) -> list[float]:
+        """Return the posterior of one target of the engine there is."""
+        return list(self.engine.posterior(target).toarray().tolist())
+
+    def explain(self, evidence: Evidence, threads: int) -> dict[str, float]:
+        """Make an engine, enter the evidence, ask the most probable explanation."""
+        start = time.perf_counter()
+        engine = gum.LazyPropagation(self.bn)
+        engine.setNumberOfThreads(threads)
+        engine.setEvidence(evidence)
+        engine.mpe()
+        spent = time.perf_counter() - start
+        return {"seconds": spent, "log_probability": engine.mpeLog2Posterior()[1] * np.log(2)}
+
+    def read_with_pgmpy(self, path: str) -> float:
+        """Read a BIF file, with pgmpy."""
+        from pgmpy.readwrite import BIFReader  # takes seconds
+
+        start = time.perf_counter()
+        self.model = BIFReader(path).get_model()
+        return time.perf_counter() - start
+
+    def query_with_pgmpy(self, target: str, evidence: Evidence) -> dict[str, Any]:
+        """Ask one target by variable elimination, with pgmpy."""
+        from pgmpy.inference import VariableElimination
+
+        labels = {name: f"s{code}" for name, code in evidence.items()}
+        engine = VariableElimination(self.model)
+        start = time.perf_counter()
+        factor = engine.query([target], labels, show_progress=False)
+        spent = time.perf_counter() - start
+        states = factor.state_names[target]
+        values = dict(zip(states, factor.values.tolist(), strict=True))
+        return {"seconds": spent, "values": [values[f"s{code}"] for code in range(len(states))]}
+
+    def predict(self, data: str, answers: str, n_rows: int, threads: int, target: str) -> float:
+        """Predict one column of rows that know all others, with pgmpy, and write its codes."""
+        import pandas as pd
+
+        _, known = coded_rows(self.bn, data, n_rows)
+        frame = pd.DataFrame([{name: f"s{code}" for name, code in evidence.items()} for evidence in known])
+        start = time.perf_counter()
+        predicted = self.model.predict(frame, n_jobs=threads)
+        spent = time.perf_counter() - start
+        np.save(answers, np.array([int(label[1:]) for label in predicted[target]]))
+        return spent
+
     def read_data(self, csv: str, bif: str, threads: int) -> float:
         """Make a learner that reads a CSV file, the states being those of a network."""
         template = gum.loadBN(bif)
@@ -105,9 +235,33 @@ class Worker:
         names = self.learner.names()
         return {"seconds": spent, "edges": [[names[parent], names[child]] for parent, child in dag.arcs()]}
 
+    def sample(self, rows: int, evidence: Evidence) -> dict[str, Any]:
+        """Draw rows with pyAgrum, which throws away those that do not agree with the evidence."""
+        start = time.perf_counter()
+        generator = gum.BNDatabaseGenerator(self.bn)
+        if evidence:
+            generator.drawSamples(rows, evidence)
+        else:
+            generator.drawSamples(rows)
+        spent = time.perf_counter() - start
+        return {"seconds": spent, "rows": generator.samplesNbRows()}
+
+    def read_pgmpy(self, path: str) -> None:
+        """Read a BIF file with pgmpy."""
+        from pgmpy.readwrite import BIFReader
+
+        self.model = BIFReader(path).get_model()
+
+    def sample_pgmpy(self, rows: int, evidence: dict[str, str]) -> dict[str, Any]:
+        """Draw rows with pgmpy, which throws away those that do not agree with the evidence."""
+        start = time.perf_counter()
+        frame = self.model.simulate(rows, evidence=evidence or None, show_progress=False)
+        return {"seconds": time.perf_counter() - start, "rows": len(frame)}
+
 
 def main() -> None:
     """Answer until the input ends."""
+    os.environ["TQDM_DISABLE"] = "1"  # no progress bars in the times of pgmpy
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever the library prints must not get between the answers
     worker = Worker()

@@ -302,6 +302,8 @@ class _Chunk(NamedTuple):
 
     rows: NDArray[np.intp]
     """Their numbers in the table."""
+    place: Any
+    """The same as an index, a slice if they follow one another."""
     columns: dict[int, Codes]
     """Their cells, the last row repeated up to the number that the program takes."""
 
@@ -312,10 +314,12 @@ class _Chunk(NamedTuple):
 
 
 def _chunks(table: Table, rows: NDArray[np.intp], size: int, bar: Progress) -> Iterator[_Chunk]:
+    in_order = int(rows[-1] - rows[0]) == len(rows) - 1  # rows of a group are in increasing order
     for start in range(0, len(rows), size):
         chunk = rows[start : start + size]
-        filled = np.concatenate([chunk, np.full(size - len(chunk), chunk[-1])]) if len(chunk) < size else chunk
-        yield _Chunk(chunk, {variable: column[filled] for variable, column in table.columns.items()})
+        place = slice(int(chunk[0]), int(chunk[-1]) + 1) if in_order else chunk
+        source: Any = place if len(chunk) == size else np.pad(chunk, (0, size - len(chunk)), mode="edge")
+        yield _Chunk(chunk, place, {variable: column[source] for variable, column in table.columns.items()})
         bar.step(len(chunk))
 
 
@@ -359,7 +363,7 @@ def posteriors(
             for chunk in _chunks(table, group.rows, run.n_rows, bar):
                 found, doubtful = _block(run, free, chunk.columns)
                 for target in free:
-                    answer[target][chunk.rows] = found[target].T[: chunk.size]
+                    answer[target][chunk.place] = found[target].T[: chunk.size]
                 for row in chunk.rows[doubtful[: chunk.size]].tolist():
                     exact = single(free, _known(model, table, row))
                     if exact is None:
@@ -395,7 +399,7 @@ def likelihoods(model: Model, table: Table, single: SingleLikelihood, *, progres
                 values, small = run.values(chunk.columns)
                 constant = run.log_constant(chunk.columns)
                 with np.errstate(divide="ignore"):
-                    answer[chunk.rows] = (np.log(values) + constant)[: chunk.size]
+                    answer[chunk.place] = (np.log(values) + constant)[: chunk.size]
                 for row in chunk.rows[(small & ~np.isneginf(constant))[: chunk.size]].tolist():
                     answer[row] = single(_known(model, table, row))
     return answer
@@ -420,7 +424,7 @@ def completions(
                 codes, doubtful = run.best(chunk.columns)
                 doubtful |= np.isneginf(run.log_constant(chunk.columns))
                 for variable in hidden:
-                    answer[variable][chunk.rows] = codes[variable][: chunk.size]
+                    answer[variable][chunk.place] = codes[variable][: chunk.size]
                 for row in chunk.rows[doubtful[: chunk.size]].tolist():
                     exact = single(_known(model, table, row))
                     if exact is None:
