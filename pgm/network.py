@@ -550,11 +550,11 @@ class BayesianNetwork:
         shared = [name for name in names if name in self._index]
         if not shared:
             raise DataError(f"no column of the data is a variable of the network; those are {listing(self.names)}")
-        coded = (
-            data if isinstance(data, Dataset) and all(data.variable(n) == self.variable(n) for n in shared) else None
-        )
-        if coded is None:
-            coded = Dataset(data, columns=shared, variables=[self.variable(name) for name in shared])
+        own = [self.variable(name) for name in shared]
+        if isinstance(data, Dataset) and [data.variable(name) for name in shared] == own:
+            coded = data  # the codes are those of the network already
+        else:
+            coded = Dataset(data, columns=shared, variables=own)
         return batch.Table({self._index[name]: coded.codes(name) for name in shared}, coded.n_rows)
 
     def _hidden(self, table: batch.Table) -> tuple[int, ...]:
