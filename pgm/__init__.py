@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pgm.data import Dataset, read_csv
     from pgm.graph import UndirectedGraph
     from pgm.graph.equivalence import shd
-    from pgm.io import read, read_string
+    from pgm.io import read, read_string, write
     from pgm.learning import (
         AIC,
         BIC,
@@ -67,6 +67,7 @@ _HOMES = {
     "read_string": "pgm.io",
     "score": "pgm.learning",
     "shd": "pgm.graph.equivalence",
+    "write": "pgm.io",
 }
 """Where the names live that are imported when first used, so that ``import pgm`` stays light."""
 
@@ -106,6 +107,7 @@ __all__ = [
     "read_string",
     "score",
     "shd",
+    "write",
 ]
 
 

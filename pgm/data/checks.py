@@ -115,7 +115,7 @@ def check_complete(missing: dict[str, int], n_rows: int) -> None:
         where = listing(f"{name} ({count} of {n_rows})" for name, count in holes.items())
         raise MissingDataError(
             f"{counted(sum(holes.values()), 'missing cell')}, in {where}; this method needs complete data: keep the "
-            f"complete rows with Dataset.complete_rows(), or use a method that learns from incomplete data"
+            f"complete rows with Dataset.complete_rows(), or fill the holes first"
         )
 
 

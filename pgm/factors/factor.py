@@ -51,6 +51,9 @@ def as_names(names: Names) -> tuple[str, ...]:
     return tuple(sorted(names) if isinstance(names, (set, frozenset)) else names)
 
 
+SHOWN_STATES = 6
+"""Factors over one variable with up to so many states show their numbers in one line."""
+
 MAX_AXES = 64
 """NumPy's limit."""
 
@@ -308,6 +311,10 @@ class Factor:
         return format_table(self.variables, self.values, column="value")
 
     def __repr__(self) -> str:
+        if len(self.variables) == 1 and self.values.size <= SHOWN_STATES:
+            numbers = zip(self.variables[0].states, self.values.tolist(), strict=True)
+            states = ", ".join(f"{label!r} {number:.6g}" for label, number in numbers)
+            return f"<{type(self).__name__} over {self.variables[0].name!r}: {states}>"
         return f"<{type(self).__name__} over {listing(self.names)}: {self.values.size} values>"
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -105,11 +105,11 @@ class Sensitivity:
     state: Label
     posterior: float
     """P(target = state | evidence)."""
-    derivatives: Mapping[str, FloatArray]
+    derivatives: Mapping[str, FloatArray] = field(repr=False)
     """By child: d posterior / d parameter, of the shape of its table."""
-    _linear: Mapping[str, tuple[FloatArray, FloatArray, FloatArray]]
+    _linear: Mapping[str, tuple[FloatArray, FloatArray, FloatArray]] = field(repr=False)
     """By child: the table, and the derivatives of P(target = state, e) / P(e) and of P(e) / P(e)."""
-    _engine: ExactInference
+    _engine: ExactInference = field(repr=False)
 
     def tornado(self, spread: float = 0.1, top: int = 10) -> tuple[ParameterRange, ...]:
         """Return the parameters that move the posterior most, widest range first.
@@ -153,12 +153,12 @@ def _covaried(values: FloatArray, derivative: FloatArray) -> FloatArray:
     Where the parameter is 1 the others are all 0 and share equally.
     """
     size = values.shape[-1]
+    if size == 1:
+        return np.zeros(values.shape)  # a row of one number cannot move
     weighted = (values * derivative).sum(axis=-1, keepdims=True) - values * derivative
     rest = 1.0 - values
-    others = np.divide(weighted, rest, out=np.zeros(values.shape), where=rest > 1e-12)
-    if size > 1:
-        equal = (derivative.sum(axis=-1, keepdims=True) - derivative) / (size - 1)
-        others = np.where(rest > 1e-12, others, equal)
+    equal = (derivative.sum(axis=-1, keepdims=True) - derivative) / (size - 1)
+    others = np.divide(weighted, rest, out=equal, where=rest > 1e-12)
     return np.asarray(derivative - others)
 
 

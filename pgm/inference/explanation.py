@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,11 @@ class Explanation:
     """ln P(assignment | evidence)."""
     log_joint: float
     """ln P(assignment, evidence)."""
+
+    @property
+    def probability(self) -> float:
+        """P(assignment | evidence); 0.0 where only the logarithm can still be told."""
+        return math.exp(self.log_probability)
 
     def __str__(self) -> str:
         states = ", ".join(f"{name}={label}" for name, label in self.assignment.items())

@@ -151,7 +151,7 @@ def test_every_kind_of_missing_value():
         np.float32("nan"),
         pd.NA,
         pd.NaT,
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "D"),
         "nan",
         "None",
         "",

@@ -217,7 +217,7 @@ def test_variables_are_values():
 def test_what_counts_as_missing():
     import pandas as pd
 
-    assert all(map(is_missing, [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]))
+    assert all(map(is_missing, [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "D")]))
     assert not any(map(is_missing, ["", "NA", 0, False, (), np.datetime64("2020-01-01")]))
 
 
