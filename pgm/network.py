@@ -23,17 +23,23 @@ from pgm.factors.cpt import CPT
 from pgm.factors.factor import MEMORY_BUDGET, Factor, FloatArray, Names
 from pgm.factors.variable import Label, Variable
 from pgm.graph.dag import DAG
-from pgm.inference import analysis, batch
+from pgm.inference import analysis, batch, gibbs, intervention, sampling, weighting
 from pgm.inference.evidence import Evidence, code_targets
 from pgm.inference.exact import ExactInference, Likelihoods
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    import numpy as np
+
     from pgm.data.dataset import Dataset
     from pgm.inference.analysis import Impact, Sensitivity
     from pgm.inference.explanation import Explanation
+    from pgm.inference.gibbs import GibbsSample, Schedule
+    from pgm.inference.holes import Missing
     from pgm.inference.query_plan import QueryPlan
+    from pgm.inference.sampled_posterior import SampledPosterior
+    from pgm.inference.weighting import WeightedSample
 
 __all__ = ["BayesianNetwork"]
 
@@ -174,6 +180,7 @@ class BayesianNetwork:
         *,
         likelihoods: Likelihoods | None = None,
         distributions: Likelihoods | None = None,
+        do: Mapping[str, Label] | None = None,
         order: Sequence[str] | None = None,
         memory_budget: int = MEMORY_BUDGET,
     ) -> Factor:
@@ -193,6 +200,9 @@ class BayesianNetwork:
             Soft evidence by Jeffrey's rule, ``{name: distribution}``: the posterior that a variable shall have,
             whatever the network says; several are met together by iterative proportional fitting. All else follows from
             them as it would from observations.
+        do
+            Interventions, ``{name: state}``: these variables are set from outside, whatever their parents say, and the
+            evidence is seen afterwards. See :meth:`do`.
         order
             Elimination order to use instead of the best one found; must hold every variable to sum out.
         memory_budget
@@ -221,6 +231,15 @@ class BayesianNetwork:
         >>> round(asia.query("lung", {"xray": "yes", "smoke": "yes"})["yes"], 6)
         0.645991
         """
+        if do is not None:
+            return self.do(do).query(
+                targets,
+                evidence,
+                likelihoods=likelihoods,
+                distributions=distributions,
+                order=order,
+                memory_budget=memory_budget,
+            )
         return self._engine.posterior(
             targets,
             evidence,
@@ -566,6 +585,115 @@ class BayesianNetwork:
         known = {v: int(c[row]) for v, c in table.columns.items() if c[row] < self._engine.cardinalities[v]}
         reason = self._engine.impossible(Evidence(known, {}, 0.0))
         return ImpossibleEvidenceError(f"row {row}: {reason} ({count} such rows)")
+
+    # ------------------------------------------------------------------ intervening and sampling
+
+    def do(self, assignments: Mapping[str, Label]) -> BayesianNetwork:
+        """Return the mutilated network: the variables named are set to these states and cut off from their parents.
+
+        References
+        ----------
+        Koller and Friedman (2009), section 21.3. Pearl (2009), *Causality*, chapter 3.
+
+        Examples
+        --------
+        >>> import pgm
+        >>> asia = pgm.networks.load("asia")
+        >>> seen, done = asia.query("smoke", {"lung": "yes"}), asia.do({"lung": "yes"}).query("smoke")
+        >>> round(seen["yes"], 3), done["yes"]
+        (0.909, 0.5)
+        """
+        return BayesianNetwork(intervention.do(self._cpts, assignments))
+
+    def sample(
+        self,
+        n: int,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Mapping[str, Label] | None = None,
+        likelihoods: Likelihoods | None = None,
+        missing: Missing | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> Dataset:
+        """Return n independent rows from P(all variables | evidence).
+
+        Exact with evidence, too: what the evidence depends on is drawn backwards through the plan, the rest from its
+        parents.
+
+        Parameters
+        ----------
+        n
+            Number of rows; 0 gives all columns and no row.
+        rng
+            A NumPy generator, which is advanced, or a seed; without one two calls differ.
+        evidence, likelihoods
+            As in :meth:`query`; every row agrees with the evidence.
+        missing
+            Cells to leave out afterwards: a fraction of all cells, ``{name: fraction}``, or
+            ``{name: {other name: {label: fraction}}}`` for holes that depend on what another cell held.
+        memory_budget
+            As in :meth:`query`.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If P(evidence) = 0: at once, for nothing is tried and rejected.
+
+        Examples
+        --------
+        >>> import pgm
+        >>> pgm.networks.load("asia").sample(1000, rng=0, evidence={"xray": "yes"}).select(["xray"])
+        Dataset(1000 rows, 1 variable)
+          xray: 2 states 'yes', 'no'
+        """
+        return sampling.sample(
+            self._engine,
+            n,
+            rng,
+            evidence=evidence,
+            likelihoods=likelihoods,
+            missing=missing,
+            memory_budget=memory_budget,
+        )
+
+    def weighted_sample(
+        self,
+        n: int,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Mapping[str, Label] | None = None,
+        likelihoods: Likelihoods | None = None,
+    ) -> WeightedSample:
+        """Return n rows by likelihood weighting: drawn from their parents, weighted by the evidence they meet.
+
+        For networks too large for :meth:`sample` with evidence. The result has the weighted data set, an estimate of
+        ln P(evidence) and the effective sample size.
+        """
+        return weighting.likelihood_weighting(self._engine, n, rng, evidence=evidence, likelihoods=likelihoods)
+
+    def estimate(
+        self,
+        targets: Names,
+        n: int,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Mapping[str, Label] | None = None,
+        likelihoods: Likelihoods | None = None,
+    ) -> SampledPosterior:
+        """Return P(targets | evidence) as n rows of likelihood weighting estimate it, with standard errors."""
+        return weighting.weighted_posterior(self._engine, targets, n, rng, evidence=evidence, likelihoods=likelihoods)
+
+    def gibbs_sample(
+        self,
+        n: int,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Mapping[str, Label] | None = None,
+        likelihoods: Likelihoods | None = None,
+        schedule: Schedule = gibbs.DEFAULT,
+    ) -> GibbsSample:
+        """Return n rows of Gibbs chains whose limit is the posterior; see :mod:`pgm.inference.gibbs` for its limits."""
+        return gibbs.gibbs(self._engine, n, rng, evidence=evidence, likelihoods=likelihoods, schedule=schedule)
 
     # ------------------------------------------------------------------ exporting
 

@@ -125,3 +125,21 @@ def test_an_array_handed_in_or_out_is_not_shared():
     for factor in net.marginals().values():
         with pytest.raises(ValueError, match="read-only"):
             factor.values[0] = 9.0
+
+
+def test_interventions_and_samples_through_the_network():
+    net = pgm.networks.load("asia")
+    assert net.query("dysp", {"smoke": "yes"}, do={"bronc": "no"}).allclose(
+        net.do({"bronc": "no"}).query("dysp", {"smoke": "yes"})
+    )
+    assert net.query("smoke", do={"bronc": "yes"}).allclose(net.query("smoke"))
+    rows = net.sample(2000, rng=1, evidence={"dysp": "yes"})
+    exact = net.query("bronc", {"dysp": "yes"})["yes"]
+    assert np.mean([label == "yes" for label in rows.to_dict()["bronc"]]) == pytest.approx(exact, abs=0.05)
+    assert net.sample(2000, rng=1, evidence={"dysp": "yes"}) == rows
+    assert net.estimate("bronc", 4000, rng=1, evidence={"dysp": "yes"}).posterior["yes"] == pytest.approx(
+        exact, abs=0.05
+    )
+    assert len(net.weighted_sample(10, rng=0).data) == len(net.sample(10, rng=0)) == 10
+    with pytest.raises(pgm.ImpossibleEvidenceError, match="either"):
+        net.sample(5, evidence={"either": "no", "tub": "yes"})
