@@ -29,6 +29,9 @@ __all__ = ["Columns", "Draw", "as_generator", "draw_rows", "joint_codes", "row_b
 TABLE_CELLS = 1 << 18
 """Cells up to which the conditional probabilities of a step are tabulated for every state of what is given (2 MB)."""
 
+COUNTED_STATES = 4
+"""Up to so many states, counting the thresholds that a number has reached beats bisection (measured)."""
+
 BLOCK_ROWS = 8192
 """Rows drawn at a time: their numbers stay in the cache."""
 
@@ -81,11 +84,19 @@ def thresholds(weights: FloatArray) -> FloatArray:
     return table
 
 
-def _invert(table: FloatArray, rows: NDArray[np.intp], uniforms: FloatArray) -> NDArray[np.intp]:
-    """Return the state that each uniform number leads to, by bisection in a row of thresholds."""
+def _invert(table: FloatArray, rows: NDArray[np.intp], uniforms: FloatArray) -> NDArray[Any]:
+    """Return the state that each uniform number leads to: how many thresholds of its row it has reached.
+
+    Few thresholds are compared one by one, many by bisection.
+    """
     width = table.shape[1]
     flat = table.ravel()
     place: NDArray[np.intp] = rows * width
+    if width <= COUNTED_STATES:
+        states = np.zeros(len(rows), np.uint8)
+        for threshold in range(width - 1):
+            states += uniforms >= flat[threshold:].take(place)
+        return states
     half = width >> 1
     while half:
         place += (uniforms >= flat[half - 1 :].take(place)) * half
@@ -231,11 +242,14 @@ def draw_rows(draws: Sequence[Draw], columns: Columns, n_rows: int, generator: n
     The uniform numbers are taken row by row, one for each draw, so that the rows do not depend on how many are drawn at
     a time, and a short sample is the beginning of a long one.
     """
-    if not draws:
+    if not draws or not n_rows:
         return
-    widest = max(draw.cells_per_row for draw in draws)
-    for block in row_blocks(n_rows, max(len(draws), widest)):
-        uniforms = np.ascontiguousarray(generator.random((block.stop - block.start, len(draws))).T)
+    blocks = list(row_blocks(n_rows, max(len(draws), *(draw.cells_per_row for draw in draws))))
+    by_row = np.empty((blocks[0].stop, len(draws)))  # memory that is used again costs less than memory that is new
+    by_draw = np.empty((len(draws), blocks[0].stop))
+    for block in blocks:
+        size = block.stop - block.start
+        by_draw[:, :size] = generator.random(out=by_row[:size]).T
         part = {variable: column[block] for variable, column in columns.items()}
-        for draw, numbers in zip(draws, uniforms, strict=True):
-            draw.into(part, numbers)
+        for draw, uniforms in zip(draws, by_draw[:, :size], strict=True):
+            draw.into(part, uniforms)

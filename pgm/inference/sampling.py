@@ -173,7 +173,10 @@ def empty_columns(
         raise TooLargeError(
             f"{n_rows:,} rows of {len(kinds)} variables take {format_bytes(size)}; the memory budget is {limit}"
         )
-    return {variable: np.full(n_rows, known.codes.get(variable, 0), kind) for variable, kind in kinds.items()}
+    columns = {variable: np.zeros(n_rows, kind) for variable, kind in kinds.items()}
+    for variable in known.codes.keys() & columns.keys():
+        columns[variable][:] = known.codes[variable]
+    return columns
 
 
 def data_set(
