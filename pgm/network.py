@@ -23,7 +23,7 @@ from pgm.factors.cpt import CPT
 from pgm.factors.factor import MEMORY_BUDGET, Factor, FloatArray, Names
 from pgm.factors.variable import Label, Variable
 from pgm.graph.dag import DAG
-from pgm.inference import analysis, batch, gibbs, intervention, sampling, weighting
+from pgm.inference import analysis, batch, cutset, gibbs, intervention, loopy, sampling, weighting
 from pgm.inference.evidence import Evidence, code_targets
 from pgm.inference.exact import ExactInference, Likelihoods
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pgm.inference.explanation import Explanation
     from pgm.inference.gibbs import GibbsSample, Schedule
     from pgm.inference.holes import Missing
+    from pgm.inference.loopy import LoopyResult
     from pgm.inference.query_plan import QueryPlan
     from pgm.inference.sampled_posterior import SampledPosterior
     from pgm.inference.weighting import WeightedSample
@@ -387,6 +388,36 @@ class BayesianNetwork:
             Elimination order to use instead of the best one found.
         """
         return self._engine.query_plan(targets, observed, order=order)
+
+    # ------------------------------------------------------------------ when exact is too large
+
+    def query_by_conditioning(
+        self,
+        targets: Names,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> Factor:
+        """Return P(targets | evidence), exactly, within a memory budget that the plan of :meth:`query` would exceed.
+
+        Some variables, the cutset, are observed at each of their joint states in turn and the answers added up: less
+        memory for more time. Raises as :meth:`query` does, and TooLargeError if it would take too much work.
+
+        References
+        ----------
+        Pearl (1988), *Probabilistic Reasoning in Intelligent Systems*, section 4.4.2.
+        """
+        return cutset.posterior(self._engine, targets, evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+
+    def approximate_marginals(
+        self, evidence: Mapping[str, Label] | None = None, *, likelihoods: Likelihoods | None = None
+    ) -> LoopyResult:
+        """Return approximate posterior marginals by loopy belief propagation; the result says how it went.
+
+        Exact where the factor graph is a forest; elsewhere of unknown error.
+        """
+        return loopy.belief_propagation(self._engine, evidence, likelihoods=likelihoods)
 
     # ------------------------------------------------------------------ understanding
 

@@ -143,3 +143,15 @@ def test_interventions_and_samples_through_the_network():
     assert len(net.weighted_sample(10, rng=0).data) == len(net.sample(10, rng=0)) == 10
     with pytest.raises(pgm.ImpossibleEvidenceError, match="either"):
         net.sample(5, evidence={"either": "no", "tub": "yes"})
+
+
+def test_the_choices_when_exact_is_too_large():
+    net = pgm.networks.load("alarm")
+    evidence = {"HRBP": "HIGH", "BP": "LOW"}
+    exact = net.query("LVFAILURE", evidence)
+    with pytest.raises(pgm.TooLargeError):
+        net.query("LVFAILURE", evidence, memory_budget=2_000)
+    assert net.query_by_conditioning("LVFAILURE", evidence, memory_budget=2_000).allclose(exact)
+    approximate = net.approximate_marginals(evidence)
+    assert not approximate.exact
+    assert approximate.marginals["LVFAILURE"].values == pytest.approx(exact.values, abs=0.05)
