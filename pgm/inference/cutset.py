@@ -474,7 +474,7 @@ def _search(engine: ExactInference, question: Question, limits: _Limits) -> _Con
 def _next(problem: _Problem, chosen: Sequence[int], plan: Plan, limits: _Limits) -> tuple[int, Plan]:
     """Return the variable to fix next, and the plan with it."""
     cliques = _cliques(plan)
-    cells, largest = max(cliques, key=lambda clique: clique[0], default=(1, ()))
+    _, largest = max(cliques, key=lambda clique: clique[0])
     if not largest:
         limit = format_bytes(int(limits.memory_budget))
         raise TooLargeError(f"the memory budget of {limit} is too small even with every variable fixed")
@@ -514,7 +514,7 @@ def _check_work(problem: _Problem, chosen: Sequence[int], plan: Plan, limits: _L
     count, operations = plan.cells(chosen), _operations(problem, plan)
     if count * operations > limits.max_operations * tolerance:
         raise TooLargeError(
-            f"to stay within {format_bytes(int(limits.memory_budget))}, at least {len(chosen)} variables would be fixed"
-            f": {format_count(count)} instantiations of {format_count(operations)} operations each; the limit is "
+            f"to stay within {format_bytes(int(limits.memory_budget))} would take, with {len(chosen)} variables fixed, "
+            f"{format_count(count)} instantiations of {format_count(operations)} operations each; the limit is "
             f"{format_count(int(limits.max_operations))} operations in all"
         )
