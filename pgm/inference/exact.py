@@ -279,13 +279,13 @@ class ExactInference(Model):
     def _weighed(self, codes: dict[int, int], likelihoods: Likelihoods) -> Evidence:
         vectors = code_likelihoods(self.variables, self.index, likelihoods)
         log_scale = 0.0
-        for number in [n for n in vectors if n in codes or n in self.constant]:
+        for number in sorted(n for n in vectors if n in codes or n in self.constant):
             weight = float(vectors.pop(number)[codes.get(number, 0)])
             if weight == 0:
                 name, label = self.variables[number].name, self.variables[number].states[codes.get(number, 0)]
                 raise ImpossibleEvidenceError(f"{name}={label!r} is observed, but its likelihood is zero")
             log_scale += math.log(weight)
-        log_scale += sum(math.log(vector.max()) for vector in vectors.values())
+        log_scale += math.fsum(math.log(vector.max()) for vector in vectors.values())  # exact in any order
         return Evidence(codes, {n: vector / vector.max() for n, vector in vectors.items()}, log_scale)
 
     def with_distributions(self, known: Evidence, distributions: Mapping[str, Any]) -> Evidence:
