@@ -23,7 +23,7 @@ from pgm.factors.cpt import CPT
 from pgm.factors.factor import MEMORY_BUDGET, Factor, FloatArray, Names
 from pgm.factors.variable import Label, Variable
 from pgm.graph.dag import DAG
-from pgm.inference import analysis, batch, cutset, gibbs, intervention, loopy, sampling, weighting
+from pgm.inference import batch
 from pgm.inference.evidence import Evidence, code_targets
 from pgm.inference.exact import ExactInference, Likelihoods
 
@@ -408,6 +408,8 @@ class BayesianNetwork:
         ----------
         Pearl (1988), *Probabilistic Reasoning in Intelligent Systems*, section 4.4.2.
         """
+        from pgm.inference import cutset
+
         return cutset.posterior(self._engine, targets, evidence, likelihoods=likelihoods, memory_budget=memory_budget)
 
     def approximate_marginals(
@@ -417,6 +419,8 @@ class BayesianNetwork:
 
         Exact where the factor graph is a forest; elsewhere of unknown error.
         """
+        from pgm.inference import loopy
+
         return loopy.belief_propagation(self._engine, evidence, likelihoods=likelihoods)
 
     # ------------------------------------------------------------------ understanding
@@ -428,6 +432,8 @@ class BayesianNetwork:
 
         Observed variables have all their mass on the state observed. Raises as :meth:`query` does.
         """
+        from pgm.inference import analysis
+
         return analysis.families(self._engine, self._engine.code(evidence, likelihoods))
 
     def sensitivity(
@@ -451,18 +457,24 @@ class BayesianNetwork:
         >>> first.variable, dict(first.parents)
         ('xray', {'either': 'no'})
         """
+        from pgm.inference import analysis
+
         return analysis.sensitivity(self._engine, target, state, self._engine.code(evidence, likelihoods))
 
     def mutual_information(
         self, target: str, evidence: Mapping[str, Label] | None = None, *, likelihoods: Likelihoods | None = None
     ) -> dict[str, float]:
         """Return I(target; X | evidence) in nats for every other unobserved X, largest first: what to observe next."""
+        from pgm.inference import analysis
+
         return analysis.mutual_information(self._engine, target, self._engine.code(evidence, likelihoods))
 
     def evidence_impact(
         self, target: str, evidence: Mapping[str, Label], *, likelihoods: Likelihoods | None = None
     ) -> dict[str, Impact]:
         """Return for each observation the target's posterior without it, and how far it is, largest effect first."""
+        from pgm.inference import analysis
+
         return analysis.evidence_impact(self._engine, target, self._engine.code(evidence, likelihoods))
 
     def conflict(self, evidence: Mapping[str, Label], *, likelihoods: Likelihoods | None = None) -> float:
@@ -470,6 +482,8 @@ class BayesianNetwork:
 
         It is ln of the product of P(e_i) over P(e); zero for one observation or independent ones.
         """
+        from pgm.inference import analysis
+
         return analysis.conflict(self._engine, self._engine.code(evidence, likelihoods))
 
     # ------------------------------------------------------------------ many rows
@@ -634,6 +648,8 @@ class BayesianNetwork:
         >>> round(seen["yes"], 3), done["yes"]
         (0.909, 0.5)
         """
+        from pgm.inference import intervention
+
         return BayesianNetwork(intervention.do(self._cpts, assignments))
 
     def sample(
@@ -677,6 +693,8 @@ class BayesianNetwork:
         Dataset(1000 rows, 1 variable)
           xray: 2 states 'yes', 'no'
         """
+        from pgm.inference import sampling
+
         return sampling.sample(
             self._engine,
             n,
@@ -700,6 +718,8 @@ class BayesianNetwork:
         For networks too large for :meth:`sample` with evidence. The result has the weighted data set, an estimate of
         ln P(evidence) and the effective sample size.
         """
+        from pgm.inference import weighting
+
         return weighting.likelihood_weighting(self._engine, n, rng, evidence=evidence, likelihoods=likelihoods)
 
     def estimate(
@@ -712,6 +732,8 @@ class BayesianNetwork:
         likelihoods: Likelihoods | None = None,
     ) -> SampledPosterior:
         """Return P(targets | evidence) as n rows of likelihood weighting estimate it, with standard errors."""
+        from pgm.inference import weighting
+
         return weighting.weighted_posterior(self._engine, targets, n, rng, evidence=evidence, likelihoods=likelihoods)
 
     def gibbs_sample(
@@ -721,10 +743,14 @@ class BayesianNetwork:
         *,
         evidence: Mapping[str, Label] | None = None,
         likelihoods: Likelihoods | None = None,
-        schedule: Schedule = gibbs.DEFAULT,
+        schedule: Schedule | None = None,
     ) -> GibbsSample:
         """Return n rows of Gibbs chains whose limit is the posterior; see :mod:`pgm.inference.gibbs` for its limits."""
-        return gibbs.gibbs(self._engine, n, rng, evidence=evidence, likelihoods=likelihoods, schedule=schedule)
+        from pgm.inference import gibbs
+
+        return gibbs.gibbs(
+            self._engine, n, rng, evidence=evidence, likelihoods=likelihoods, schedule=schedule or gibbs.DEFAULT
+        )
 
     # ------------------------------------------------------------------ exporting
 
