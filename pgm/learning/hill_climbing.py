@@ -19,14 +19,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.data import CountSource, count_source
-from pgm.data.checks import family_cells
-from pgm.factors.factor import MEMORY_BUDGET
+from pgm.data import count_source
 from pgm.graph.base import Edge, Names
 from pgm.graph.dag import DAG
 from pgm.learning.constraints import Constraints, checked_limit
+from pgm.learning.family_scores import FamilyScores
 from pgm.learning.result import Move, MoveKind, SearchResult
-from pgm.learning.scores import SCORING_COPIES, Score, get_score
+from pgm.learning.scores import Score, get_score
 from pgm.network import BayesianNetwork
 from pgm.progress import Progress
 
@@ -34,9 +33,6 @@ __all__ = ["hill_climb"]
 
 _Pairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 """Edges as the positions of their parents and of their children."""
-
-_BLOCK = 1 << 20
-"""Cells that are scored at a time."""
 
 TOLERANCE = math.sqrt(np.finfo(float).eps)
 """A move must gain more than this, and more than this over an earlier move to be preferred to it."""
@@ -112,7 +108,7 @@ def hill_climb(
     names = [variable.name for variable in source.variables]
     constraints = Constraints(names, required, forbidden, tiers, max_parents)
     max_iter = checked_limit("max_iter", max_iter)
-    state = _State(constraints, constraints.starting_graph(start), _Gains(source, get_score(score)))
+    state = _State(constraints, constraints.starting_graph(start), FamilyScores(source, score))
     trace: list[Move] = []
     with Progress("hill climbing", total=max_iter, show=progress) as bar:
         while max_iter is None or len(trace) < max_iter:
@@ -123,80 +119,15 @@ def hill_climb(
             state.apply(kind, parent, child)
             trace.append(Move(kind, (names[parent], names[child]), delta, state.score))
             bar.step(score=f"{state.score:.3f}")
-    return SearchResult(state.graph(), state.score, get_score(score).name, tuple(trace), state.gains.n_scores)
-
-
-class _Gains:
-    """Local scores of one node's families, all that differ from its present one by one parent."""
-
-    def __init__(self, source: CountSource, measure: Score) -> None:
-        self.n_scores = 0
-        self._source = source
-        self._measure = measure
-        self._variables = source.variables
-        self._names = [variable.name for variable in source.variables]
-        cardinalities = np.array([variable.cardinality for variable in source.variables])
-        offsets = np.cumsum(cardinalities) - cardinalities
-        self._same: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []
-        for cardinality in np.unique(cardinalities):
-            members = np.flatnonzero(cardinalities == cardinality)
-            self._same.append((members, offsets[members][:, None] + np.arange(cardinality)))
-        self._remembered: dict[tuple[int, tuple[int, ...], bool], tuple[float, NDArray[np.float64]]] = {}
-
-    def of(self, child: int, parents: tuple[int, ...], grow: bool) -> tuple[float, NDArray[np.float64]]:
-        """Return the local score of a family, and the gain of adding or deleting each variable as a parent.
-
-        Without ``grow`` only the deletions are computed, and additions gain nothing.
-        """
-        key = child, parents, grow
-        if key not in self._remembered:
-            self._remembered[key] = self._compute(child, parents, grow)
-        return self._remembered[key]
-
-    def _compute(self, child: int, parents: tuple[int, ...], grow: bool) -> tuple[float, NDArray[np.float64]]:
-        name, above = self._names[child], [self._names[parent] for parent in parents]
-        scores = np.empty(len(self._names))
-        family = [self._variables[position] for position in (*parents, child)]
-        if grow:
-            family_cells(family, self._source.n_rows, extended_by=self._variables, copies=SCORING_COPIES)
-            extended = self._source.count_extensions(name, above)
-            first = self._same[0][1][0]  # the levels of any one variable add up to the family itself
-            table = extended[..., first].sum(axis=-1)
-            self._score_additions(extended.reshape(-1, *extended.shape[-2:]), scores)
-        else:
-            family_cells(family, self._source.n_rows, budget=MEMORY_BUDGET // SCORING_COPIES)
-            (table,) = self._source.count([(name, above)])
-        states = table.shape[-1]
-        current = float(self._measure.local(table.reshape(-1, states)))
-        if not grow:
-            scores[:] = current
-        for axis, parent in enumerate(parents):
-            scores[parent] = self._measure.local(table.sum(axis=axis).reshape(-1, states))
-        scores[child] = current
-        self.n_scores += len(self._names) if grow else len(parents) + 1
-        return current, scores - current
-
-    def _score_additions(self, extended: NDArray[np.float64] | NDArray[np.int64], scores: NDArray[np.float64]) -> None:
-        """Score the family with each variable added, many variables of equal cardinality at once.
-
-        ``extended`` has shape (parent configurations, child states, levels). How many are many is limited, since a
-        score works on several copies of what it is given.
-        """
-        states = extended.shape[1]
-        for members, levels in self._same:
-            step = max(1, _BLOCK // (extended[..., 0].size * levels.shape[1]))
-            for first in range(0, len(members), step):
-                some = slice(first, first + step)
-                tables = extended[:, :, levels[some]].transpose(2, 0, 3, 1)  # variable, configuration, its state, child
-                scores[members[some]] = self._measure.local(tables.reshape(len(tables), -1, states))
+    return SearchResult(state.graph(), state.score, get_score(score).name, tuple(trace), state.scores.n_scores)
 
 
 class _State:
     """The graph of the search, as matrices over pairs of nodes."""
 
-    def __init__(self, constraints: Constraints, start: DAG, gains: _Gains) -> None:
+    def __init__(self, constraints: Constraints, start: DAG, scores: FamilyScores) -> None:
         n_nodes = len(constraints.names)
-        self.gains = gains
+        self.scores = scores
         self._names = constraints.names
         self._allowed = constraints.allowed
         self._limit = n_nodes if constraints.max_parents is None else constraints.max_parents
@@ -270,7 +201,7 @@ class _State:
     def _update(self, child: int) -> None:
         """Compute the column of gains of ``child`` for its present parents."""
         parents = tuple(np.flatnonzero(self._edges[:, child]).tolist())
-        self._local[child], self._delta[:, child] = self.gains.of(child, parents, len(parents) < self._limit)
+        self._local[child], self._delta[:, child] = self.scores.neighbours(child, parents, len(parents) < self._limit)
 
     def _insert(self, parent: int, child: int) -> None:
         self._edges[parent, child] = True

@@ -30,12 +30,23 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from pgm.data import CountSource
 from pgm.errors import UnknownNameError, listing
 from pgm.graph.dag import DAG
 from pgm.learning.families import count_families
 from pgm.network import BayesianNetwork
 
-__all__ = ["AIC", "BIC", "SCORING_COPIES", "LogLikelihood", "Score", "get_score", "local_scores", "score"]
+__all__ = [
+    "AIC",
+    "BIC",
+    "SCORING_COPIES",
+    "LogLikelihood",
+    "Score",
+    "bound_score",
+    "get_score",
+    "local_scores",
+    "score",
+]
 
 SCORING_COPIES = 3
 """Arrays of the size of a table that exist at once while it is scored."""
@@ -170,6 +181,24 @@ def get_score(score: str | Score) -> Score:
     elif not isinstance(score, type) and isinstance(score, Score):
         return score
     raise UnknownNameError(f"no score {score!r}; there are {listing(_BY_NAME)}, and objects with a local() method")
+
+
+def bound_score(score: str | Score, source: CountSource) -> Score:
+    """Return the score ready for one data set.
+
+    Most scores are functions of a family's counts alone. One that also depends on the number of variables or on the
+    total weight of the rows has a method ``bind(n_variables, total_weight)``, which returns the score to use.
+
+    >>> from pgm.data import Dataset
+    >>> bound_score("aic", Dataset({"a": [0, 1]}))
+    AIC()
+    """
+    measure = get_score(score)
+    bind = getattr(measure, "bind", None)
+    if bind is None:
+        return measure
+    bound: Score = bind(len(source.variables), source.total_weight)
+    return bound
 
 
 def local_scores(dag: DAG | BayesianNetwork, data: object, score: str | Score = "bic") -> dict[str, float]:

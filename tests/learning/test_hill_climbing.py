@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pgm.data import Dataset
 from pgm.errors import GraphError, MissingDataError, TooLargeError, UnknownNameError
 from pgm.graph.dag import DAG
-from pgm.learning import Constraints, SearchResult, fit_parameters, hill_climb, hill_climbing, score
+from pgm.learning import Constraints, SearchResult, family_scores, fit_parameters, hill_climb, score
 from pgm.learning.hill_climbing import _State
 from pgm.learning.scores import SCORING_COPIES
 from tests.data.bundled import TRUE_GRAPHS, table
@@ -277,7 +277,7 @@ class NoGains:
 
     n_scores = 0
 
-    def of(self, child, parents, grow):
+    def neighbours(self, child, parents, grow):
         return 0.0, np.zeros(6)
 
 
@@ -350,7 +350,7 @@ def test_weights_are_repeated_rows():
 
 def test_scoring_in_pieces_changes_nothing(monkeypatch):
     expected = hill_climb(table("insurance"))
-    monkeypatch.setattr(hill_climbing, "_BLOCK", 500)
+    monkeypatch.setattr(family_scores, "_BLOCK", 500)
     assert hill_climb(table("insurance")) == expected
 
 
