@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pgm.data.columns import CodeArray, column_of_numbers, is_column, smallest_codes
 from pgm.errors import DataError, MissingDataError, TooLargeError, UnknownNameError, listing
-from pgm.factors.factor import MEMORY_BUDGET, Names, as_names, check_size
+from pgm.factors.factor import Names, as_names
+from pgm.factors.size import MEMORY_BUDGET, check_size
 from pgm.factors.variable import Variable
 
 __all__ = [

@@ -31,7 +31,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CountTable", "Family", "FamilyCounter"]
+from pgm.data.subsets import PairCounter
+
+__all__ = ["CountTable", "Family", "FamilyCounter", "OccupiedCells"]
 
 CountTable: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 """Counts: int64, or float64 where the rows carry fractional weights."""
@@ -40,6 +42,16 @@ Family: TypeAlias = tuple[str, Sequence[str]]
 """A child and its parents, by name."""
 
 _Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
+
+
+class OccupiedCells(NamedTuple):
+    """A contingency table without its empty cells, for tables too large to be written down."""
+
+    states: _Codes
+    """The joint states that occur, shape (cells, variables), in lexicographic order."""
+    counts: CountTable
+    """Weight of the rows in each of them, shape (cells,); none is 0."""
+
 
 _RADICES = (1, 32, 256, 1024)
 """Largest number of values of a packed digit; 1 packs nothing. Each call takes the cheapest."""
@@ -106,6 +118,7 @@ class FamilyCounter:
         self._common_states: dict[int, tuple[int, int]] = {}
         self._remembered: dict[tuple[int, ...], CountTable] = {}
         self._remembered_cells = 0
+        self._pairs: PairCounter | None = None
         self._lock = threading.Lock()  # for what is remembered; counting itself needs none
 
     def count(self, scope: Sequence[int]) -> CountTable:
@@ -118,6 +131,18 @@ class FamilyCounter:
         shape = [self.cardinalities[variable] for variable in scope]
         tally = np.bincount(self._joint_states(scope, None), self._weights, minlength=math.prod(shape))
         return self._exact(tally).reshape(shape)
+
+    def occupied(self, scope: Sequence[int]) -> OccupiedCells:
+        """Return the cells of the contingency table of ``scope`` that are not empty.
+
+        Notes
+        -----
+        Sorts the distinct rows, however many cells the whole table would have.
+        """
+        columns = [self._columns[variable] for variable in scope]
+        _, first, cells = np.unique(_row_numbers(columns), return_index=True, return_inverse=True)
+        states = np.stack([column[first] for column in columns], axis=1)
+        return OccupiedCells(states, self._exact(np.bincount(cells, self._weights)))
 
     def extend(self, scope: Sequence[int]) -> CountTable:
         """Return the tables of ``scope`` extended by each variable of the data.
@@ -143,6 +168,12 @@ class FamilyCounter:
             self._remember(order, table)
         axes = [order.index(variable) for variable in scope]
         return table.transpose([*axes, len(axes)])
+
+    def pairs(self) -> PairCounter:
+        """Return the counter of all pairs of variables at once, made when first needed."""
+        if self._pairs is None:
+            self._pairs = PairCounter(self._columns, self.cardinalities, self._weights)
+        return self._pairs
 
     # ------------------------------------------------------------------ one pass
 

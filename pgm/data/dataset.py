@@ -20,9 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from pgm.data import checks, frames
 from pgm.data.columns import CodeArray, Factorised, code_column, column_of_numbers
-from pgm.data.counts import CountTable, Family, FamilyCounter
+from pgm.data.counts import CountTable, Family, FamilyCounter, OccupiedCells
 from pgm.errors import DataError
-from pgm.factors.factor import Names, check_size
+from pgm.factors.factor import Names, as_names
+from pgm.factors.size import check_size
 from pgm.factors.variable import Variable
 
 if TYPE_CHECKING:
@@ -304,6 +305,36 @@ class Dataset:
         check_size([cells], f"{checks.counted(len(scopes), 'table')} of counts together")
         return [self._counts().count(scope) for scope in scopes]
 
+    def count_occupied(self, names: Names) -> OccupiedCells:
+        """Return the joint table of some columns without its empty cells: the distinct rows and their weights.
+
+        The table may be larger than any memory, for no more than one cell a row is ever looked at.
+
+        Raises
+        ------
+        MissingDataError
+            If cells of these columns are missing.
+        DataError
+            If there are no names.
+
+        Notes
+        -----
+        O(distinct rows * log(distinct rows)).
+
+        Examples
+        --------
+        >>> data = Dataset({"x": [0, 0, 1, 1], "y": ["a", "b", "b", "b"]})
+        >>> data.count_occupied(["x", "y"])
+        OccupiedCells(states=array([[0, 0],
+               [0, 1],
+               [1, 1]], dtype=uint8), counts=array([1, 1, 2]))
+        """
+        chosen = checks.chosen_columns(names, self._index)
+        if not chosen:
+            raise DataError("the joint table of no columns has no cells to list")
+        self.require_complete(chosen)
+        return self._counts().occupied([self._index[name] for name in chosen])
+
     def count_extensions(self, child: str, parents: Names = ()) -> CountTable:
         """Return N(parents, child, v) for every variable v of the data, counted in one pass.
 
@@ -333,6 +364,44 @@ class Dataset:
         family = [self.variables[position] for position in scope]
         checks.family_cells(family, self.n_rows, extended_by=self.variables)
         return self._counts().extend(scope)
+
+    def count_pairs(self, scope: Names = (), first: int = 0) -> NDArray[np.floating[Any]]:
+        """Return N(scope, u, v) for all pairs of variables u, v from column ``first`` on.
+
+        Returns
+        -------
+        ndarray
+            Floats of shape ``(joint states of scope, levels, levels)``, the last name of ``scope`` running fastest, and
+            levels as in `count_extensions` without those of the columns before ``first``.
+
+        Raises
+        ------
+        MissingDataError
+            If any cell of the data is missing.
+        TooLargeError
+            If the table would exceed the memory budget.
+
+        Notes
+        -----
+        Matrix products of O(rows * levels**2) multiplications; see `pgm.data.subsets`.
+
+        Examples
+        --------
+        >>> Dataset({"x": [0, 0, 1], "y": ["a", "b", "b"]}).count_pairs(["x"], first=1)
+        array([[[1., 0.],
+                [0., 1.]],
+        <BLANKLINE>
+               [[0., 0.],
+                [0., 1.]]], dtype=float32)
+        """
+        names = as_names(scope)
+        checks.check_known(names, self._index)
+        self.require_complete()
+        positions = [self._index[name] for name in names]
+        levels = self.level_offsets[-1] - self.level_offsets[first]
+        states = [self.variables[position].cardinality for position in positions]
+        check_size([*states, levels, levels], f"the tables of all pairs with {checks.counted(len(names), 'variable')}")
+        return self._counts().pairs().extend_by_pairs(positions, first)
 
     def _counts(self) -> FamilyCounter:
         """Return the counter of this data set, made when first needed."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pgm.data import CountTable, count_source
 from pgm.data.checks import counted, family_cells
-from pgm.factors.factor import MEMORY_BUDGET, check_size
+from pgm.factors.size import MEMORY_BUDGET, check_size
 from pgm.factors.variable import Variable
 from pgm.graph.dag import DAG, as_dag
 from pgm.network import BayesianNetwork

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from pgm.data import CountSource
 from pgm.data.checks import family_cells
-from pgm.factors.factor import MEMORY_BUDGET
-from pgm.learning.scores import SCORING_COPIES, Score, bound_score
+from pgm.factors.size import MEMORY_BUDGET
+from pgm.learning.available_cases import AvailableCases
+from pgm.learning.scores import SCORING_COPIES, AnyScore, bound_score, family_values, prior_of, scored_source
 
 __all__ = ["FamilyScores"]
 
@@ -41,10 +42,10 @@ class FamilyScores:
     -3.3863
     """
 
-    def __init__(self, source: CountSource, score: str | Score) -> None:
+    def __init__(self, source: CountSource, score: AnyScore) -> None:
         self.n_scores = 0
         """Number of local scores computed so far."""
-        self.source = source
+        self.source = source = scored_source(score, source)
         self.measure = bound_score(score, source)
         self.variables = source.variables
         self.names = tuple(variable.name for variable in source.variables)
@@ -81,7 +82,12 @@ class FamilyScores:
         family_cells(family, self.source.n_rows, budget=MEMORY_BUDGET // SCORING_COPIES)
         (table,) = self.source.count([(self.names[child], [self.names[parent] for parent in parents])])
         self.n_scores += 1
-        return float(self.measure.local(table.reshape(-1, table.shape[-1])))
+        value = family_values(self.measure, table.reshape(-1, table.shape[-1]))
+        return float(value) + self.log_prior(len(parents))
+
+    def log_prior(self, n_parents: int) -> float:
+        """Return what is added to the local score of each family of so many parents, apart from its counts."""
+        return prior_of(self.measure, n_parents, len(self.names))
 
     def neighbours(self, child: int, parents: tuple[int, ...], grow: bool) -> tuple[float, NDArray[np.float64]]:
         """Return the local score of a family, and the gain of adding or deleting each variable as a parent.
@@ -90,7 +96,8 @@ class FamilyScores:
         """
         key = child, parents, grow
         if key not in self._neighbours:
-            self._neighbours[key] = self._compute(child, parents, grow)
+            compute = self._compute_each if isinstance(self.source, AvailableCases) else self._compute
+            self._neighbours[key] = compute(child, parents, grow)
         return self._neighbours[key]
 
     def _compute(self, child: int, parents: tuple[int, ...], grow: bool) -> tuple[float, NDArray[np.float64]]:
@@ -107,13 +114,33 @@ class FamilyScores:
             family_cells(family, self.source.n_rows, budget=MEMORY_BUDGET // SCORING_COPIES)
             (table,) = self.source.count([(name, above)])
         states = table.shape[-1]
-        current = float(self.measure.local(table.reshape(-1, states)))
+        current = float(family_values(self.measure, table.reshape(-1, states))) + self.log_prior(len(parents))
         if not grow:
             scores[:] = current
+        elif len(parents) + 1 < len(self.names):  # else there is nothing to add
+            scores += self.log_prior(len(parents) + 1)
         for axis, parent in enumerate(parents):
-            scores[parent] = self.measure.local(table.sum(axis=axis).reshape(-1, states))
+            smaller = table.sum(axis=axis).reshape(-1, states)
+            scores[parent] = family_values(self.measure, smaller) + self.log_prior(len(parents) - 1)
         scores[child] = current
         self.n_scores += len(self.names) if grow else len(parents) + 1
+        return current, scores - current
+
+    def _compute_each(self, child: int, parents: tuple[int, ...], grow: bool) -> tuple[float, NDArray[np.float64]]:
+        """Do the same for data with missing cells: a table is no sum of a larger one, since more rows are complete."""
+        current = self.family(child, parents)
+        scores = np.full(len(self.names), current)
+        if grow and len(parents) + 1 < len(self.names):
+            above = [self.names[parent] for parent in parents]
+            family = [self.variables[position] for position in (*parents, child)]
+            family_cells(family, self.source.n_rows, extended_by=self.variables, copies=SCORING_COPIES)
+            extended = self.source.count_extensions(self.names[child], above)
+            self._score_additions(extended.reshape(-1, *extended.shape[-2:]), scores)
+            scores += self.log_prior(len(parents) + 1)
+            self.n_scores += len(self.names) - len(parents) - 1
+        for parent in parents:
+            scores[parent] = self.family(child, [other for other in parents if other != parent])
+        scores[child] = current
         return current, scores - current
 
     def _score_additions(self, extended: NDArray[np.float64] | NDArray[np.int64], scores: NDArray[np.float64]) -> None:
@@ -128,4 +155,4 @@ class FamilyScores:
             for first in range(0, len(members), step):
                 some = slice(first, first + step)
                 tables = extended[:, :, levels[some]].transpose(2, 0, 3, 1)  # variable, configuration, its state, child
-                scores[members[some]] = self.measure.local(tables.reshape(len(tables), -1, states))
+                scores[members[some]] = family_values(self.measure, tables.reshape(len(tables), -1, states))

@@ -1,46 +1,34 @@
 """Greedy structure search: from a starting graph, take the best move until no move gains.
 
-A move adds, deletes or reverses one edge. Since a score is a sum over families, the gain of adding or deleting
-``i -> j`` depends on the parents of j only: gains are kept in a matrix, and a move makes one or two of its columns out
-of date. A column is one pass over the data, because the family's table extended by each other variable yields every
-addition, and its sums every deletion.
-
 The search is deterministic: ties go to the move that comes first in column order, additions before deletions before
 reversals, which is also the rule of R's bnlearn. So the direction of an edge that the data cannot tell may depend on
-the order of the columns, but on nothing else.
+the order of the columns, but on nothing else. What a move gains is computed in `pgm.learning.neighbourhood`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pgm.data import count_source
+from pgm.errors import GraphError
 from pgm.graph.base import Edge, Names
 from pgm.graph.dag import DAG
 from pgm.learning.constraints import Constraints, checked_limit
 from pgm.learning.family_scores import FamilyScores
-from pgm.learning.result import Move, MoveKind, SearchResult
-from pgm.learning.scores import Score, get_score
+from pgm.learning.neighbourhood import Neighbourhood
+from pgm.learning.result import Move, SearchResult
+from pgm.learning.scores import AnyScore
 from pgm.network import BayesianNetwork
 from pgm.progress import Progress
 
 __all__ = ["hill_climb"]
 
-_Pairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
-"""Edges as the positions of their parents and of their children."""
-
-TOLERANCE = math.sqrt(np.finfo(float).eps)
-"""A move must gain more than this, and more than this over an earlier move to be preferred to it."""
-
 
 def hill_climb(
     data: object,
-    score: str | Score = "bic",
+    score: AnyScore = "bic",
     *,
     required: Iterable[Edge] = (),
     forbidden: Iterable[Edge] = (),
@@ -48,6 +36,9 @@ def hill_climb(
     max_parents: int | None = None,
     start: DAG | BayesianNetwork | None = None,
     max_iter: int | None = None,
+    restarts: int = 0,
+    perturbation: int | None = None,
+    rng: np.random.Generator | int = 0,
     progress: bool = True,
 ) -> SearchResult:
     """Return a graph that no single addition, deletion or reversal of an edge improves.
@@ -57,7 +48,7 @@ def hill_climb(
     data
         A `Dataset`, or anything one can be made of; every column is a node.
     score
-        ``"bic"``, ``"aic"``, ``"loglik"``, or a score object.
+        A name such as ``"bic"`` (see `pgm.learning.scores`), or a score object.
     required, forbidden
         Edges (parent, child) that the graph must have, and must not have. A required edge is never deleted or reversed;
         forbidding an edge does not forbid its reverse.
@@ -70,7 +61,13 @@ def hill_climb(
         Where to start: a graph or a network on some or all of the columns; default: the graph without edges. Required
         edges are added to it. It must keep to the constraints; an edge too many is an error and not dropped.
     max_iter
-        Largest number of moves; the result may then not be a local optimum.
+        Largest number of moves of a climb; the result may then not be a local optimum.
+    restarts
+        How many times to start again from the best graph so far, changed at random.
+    perturbation
+        How many random moves make that change; default: three quarters of the number of nodes, at least three.
+    rng
+        Seed or generator for them. Without restarts nothing is random.
     progress
         Whether to show a progress bar if the search lasts over two seconds on a terminal.
 
@@ -104,134 +101,46 @@ def hill_climb(
     >>> result.dag.edges, round(result.score, 3)
     ((('a', 'b'),), -101.277)
     """
-    source = count_source(data)
-    names = [variable.name for variable in source.variables]
-    constraints = Constraints(names, required, forbidden, tiers, max_parents)
+    scores = FamilyScores(count_source(data), score)
+    constraints = Constraints(scores.names, required, forbidden, tiers, max_parents)
     max_iter = checked_limit("max_iter", max_iter)
-    state = _State(constraints, constraints.starting_graph(start), FamilyScores(source, score))
-    trace: list[Move] = []
+    checked_restarts = checked_limit("restarts", restarts)
+    moves = checked_limit("perturbation", perturbation)
+    if checked_restarts is None or moves == 0:
+        raise GraphError(
+            f"restarts must be a number from 0 and perturbation one from 1, not {restarts!r} and {perturbation!r}"
+        )
+    generator = np.random.default_rng(rng)
     with Progress("hill climbing", total=max_iter, show=progress) as bar:
-        while max_iter is None or len(trace) < max_iter:
-            move = state.best_move()
-            if move is None:
-                break
-            kind, parent, child, delta = move
-            state.apply(kind, parent, child)
-            trace.append(Move(kind, (names[parent], names[child]), delta, state.score))
-            bar.step(score=f"{state.score:.3f}")
-    return SearchResult(state.graph(), state.score, get_score(score).name, tuple(trace), state.scores.n_scores)
+        best = _climb(Neighbourhood(constraints, constraints.starting_graph(start), scores), max_iter, bar)
+        for _ in range(checked_restarts):
+            state = Neighbourhood(constraints, best.dag, scores)
+            shaken = _shake(state, moves or max(3, 3 * len(scores.names) // 4), generator)
+            found = _climb(state, max_iter, bar)
+            if found.score > best.score:
+                best = SearchResult(found.dag, found.score, found.score_name, (*best.trace, *shaken, *found.trace), 0)
+    method = "hill climbing" if not checked_restarts else f"hill climbing ({checked_restarts} restarts)"
+    return SearchResult(best.dag, best.score, best.score_name, best.trace, scores.n_scores, method=method)
 
 
-class _State:
-    """The graph of the search, as matrices over pairs of nodes."""
-
-    def __init__(self, constraints: Constraints, start: DAG, scores: FamilyScores) -> None:
-        n_nodes = len(constraints.names)
-        self.scores = scores
-        self._names = constraints.names
-        self._allowed = constraints.allowed
-        self._limit = n_nodes if constraints.max_parents is None else constraints.max_parents
-        self._required = np.zeros((n_nodes, n_nodes), bool)
-        self._edges = np.zeros((n_nodes, n_nodes), bool)
-        self._ancestors = np.eye(n_nodes, dtype=bool)  # row: a node; column: whether that node is above it, or itself
-        self._delta = np.zeros((n_nodes, n_nodes))
-        self._local = np.zeros(n_nodes)
-        for parent, child in constraints.required:
-            self._required[start.index(parent), start.index(child)] = True
-        for parent, child in start.edges:
-            self._insert(start.index(parent), start.index(child))
-        for node in range(n_nodes):
-            self._update(node)
-
-    @property
-    def score(self) -> float:
-        """Score of the present graph."""
-        return math.fsum(self._local)
-
-    def graph(self) -> DAG:
-        """Return the present graph."""
-        pairs = np.argwhere(self._edges.T)
-        return DAG([(self._names[parent], self._names[child]) for child, parent in pairs], self._names)
-
-    def best_move(self) -> tuple[MoveKind, int, int, float] | None:
-        """Return the move (kind, parent, child, gain) to take, or None if none gains."""
-        tolerance = max(TOLERANCE, 16 * np.finfo(float).eps * abs(self.score))  # never below rounding
-        best: tuple[MoveKind, int, int, float] | None = None
-        for kind, (parents, children) in self._legal_moves(tolerance):
-            gains = self._delta[parents, children]
-            if kind == "reverse":
-                gains = gains + self._delta[children, parents]
-            position = _first_best(gains, tolerance, 0.0 if best is None else best[3])
-            if position is not None:
-                best = kind, int(parents[position]), int(children[position]), float(gains[position])
-        return best
-
-    def apply(self, kind: MoveKind, parent: int, child: int) -> None:
-        """Change the graph by one move, and bring the gains up to date."""
-        if kind == "add":
-            self._insert(parent, child)
-        else:
-            self._remove(parent, child)
-        self._update(child)
-        if kind == "reverse":
-            self._insert(child, parent)
-            self._update(parent)
-
-    # ------------------------------------------------------------------ legal moves
-
-    def _legal_moves(self, tolerance: float) -> Iterator[tuple[MoveKind, _Pairs]]:
-        """Iterate over the kinds of move and the edges, in column order, to which each may be done.
-
-        An edge may be added unless the child is an ancestor of the parent, and reversed unless another path joins its
-        ends. Additions that gain nothing, which are most, are left out here.
-        """
-        room = self._edges.sum(axis=0) < self._limit
-        closes_cycle = self._ancestors
-        legal = self._allowed & ~self._edges & ~closes_cycle & room
-        parents, children = np.nonzero(legal & (self._delta > tolerance))
-        yield "add", (parents, children)
-        parents, children = np.nonzero(self._edges & ~self._required)
-        yield "delete", (parents, children)
-        paths = self._edges[parents] & self._ancestors[children]  # by their first node after the parent
-        chosen = (paths.sum(axis=1) == 1) & self._allowed[children, parents] & room[parents]
-        yield "reverse", (parents[chosen], children[chosen])
-
-    # ------------------------------------------------------------------ keeping the matrices up to date
-
-    def _update(self, child: int) -> None:
-        """Compute the column of gains of ``child`` for its present parents."""
-        parents = tuple(np.flatnonzero(self._edges[:, child]).tolist())
-        self._local[child], self._delta[:, child] = self.scores.neighbours(child, parents, len(parents) < self._limit)
-
-    def _insert(self, parent: int, child: int) -> None:
-        self._edges[parent, child] = True
-        self._ancestors[self._ancestors[:, child]] |= self._ancestors[parent]
-
-    def _remove(self, parent: int, child: int) -> None:
-        """Remove an edge; the ancestors of all nodes below it must be found again, from above."""
-        self._edges[parent, child] = False
-        below = np.flatnonzero(self._ancestors[:, child])
-        n_ancestors = self._ancestors[below].sum(axis=1)
-        for node in below[np.argsort(n_ancestors, kind="stable")]:
-            self._ancestors[node] = self._ancestors[self._edges[:, node]].any(axis=0)
-            self._ancestors[node, node] = True
-
-
-def _first_best(gains: NDArray[np.float64], tolerance: float, best: float) -> int | None:
-    """Return the position of the gain that wins a scan from the left, or None if none beats ``best``.
-
-    A gain must exceed the best one so far by more than ``tolerance``, so that ties go to the first.
-
-    >>> _first_best(np.array([1.0, 3.0, 3.0 + 1e-12, 2.0]), 1e-8, 0.0)
-    1
-    """
-    winner, start = None, 0
-    while start < len(gains):
-        better = gains[start:] - best > tolerance
-        step = int(better.argmax())
-        if not better[step]:
+def _climb(state: Neighbourhood, max_iter: int | None, bar: Progress) -> SearchResult:
+    """Return the graph after the best move at every step, until none gains."""
+    trace: list[Move] = []
+    while max_iter is None or len(trace) < max_iter:
+        step = state.best_step()
+        if step is None:
             break
-        winner = start + step
-        best = float(gains[winner])
-        start = winner + 1
-    return winner
+        trace.append(state.take(step))
+        bar.step(score=f"{state.score:.3f}")
+    return SearchResult(state.graph(), state.score, state.scores.measure.name, tuple(trace), state.scores.n_scores)
+
+
+def _shake(state: Neighbourhood, number: int, rng: np.random.Generator) -> list[Move]:
+    """Take random legal moves; return them."""
+    taken = []
+    for _ in range(number):
+        steps = state.legal_steps()
+        if not steps:
+            break
+        taken.append(state.take(steps[int(rng.integers(len(steps)))]))
+    return taken

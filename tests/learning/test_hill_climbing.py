@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgm.data import Dataset
+from pgm.data import Dataset, count_source
 from pgm.errors import GraphError, MissingDataError, TooLargeError, UnknownNameError
 from pgm.graph.dag import DAG
 from pgm.learning import Constraints, SearchResult, family_scores, fit_parameters, hill_climb, score
-from pgm.learning.hill_climbing import _State
+from pgm.learning.neighbourhood import Neighbourhood, Step
+from pgm.learning.order_search import order_search
 from pgm.learning.scores import SCORING_COPIES
 from tests.data.bundled import TRUE_GRAPHS, table
 
@@ -289,12 +290,12 @@ def test_exactly_the_legal_moves_are_considered(seed):
     required, forbidden, tiers = [("f", "c")], {("a", "b"), ("d", "f"), ("e", "c")}, [["b", "c"], ["d"]]
     constraints = Constraints(names, required, forbidden, tiers, max_parents=3)
     forbidden |= {("d", "b"), ("d", "c")}
-    state = _State(constraints, DAG(required, nodes=names), NoGains())
+    state = Neighbourhood(constraints, DAG(required, nodes=names), NoGains())
     graph = state.graph()
     for _ in range(60):
         moves = [
             (kind, int(parent), int(child))
-            for kind, (parents, children) in state._legal_moves(tolerance=-1.0)
+            for kind, (parents, children) in state._legal_moves(least=-1.0)
             for parent, child in zip(parents, children, strict=True)
         ]
         found = [after_move(graph, kind, names[parent], names[child]) for kind, parent, child in moves]
@@ -308,7 +309,7 @@ def test_exactly_the_legal_moves_are_considered(seed):
         assert len(found) == len(expected)
         assert set(found) == expected
         choice = int(rng.integers(len(moves)))
-        state.apply(*moves[choice])
+        state.take(Step(*moves[choice], 0.0))
         graph = found[choice]
         assert state.graph() == graph
 
@@ -377,16 +378,9 @@ class Partitions:
         self.parts = parts
         self.variables = parts[0].variables
         self.n_rows = sum(part.n_rows for part in parts)
-        self.total_weight = float(self.n_rows)
 
     def count(self, families):
         return [sum(tables) for tables in zip(*(part.count(families) for part in self.parts), strict=True)]
-
-    def count_extensions(self, child, parents):
-        return sum(part.count_extensions(child, parents) for part in self.parts)
-
-    def chunks(self, size):
-        raise NotImplementedError
 
 
 def test_learning_asks_for_nothing_but_counts():
@@ -394,6 +388,19 @@ def test_learning_asks_for_nothing_but_counts():
     assert hill_climb(parts) == hill_climb(table("asia"))
     result = hill_climb(parts, max_parents=1)
     assert score(result.dag, parts) == pytest.approx(-11347.006775, abs=1e-6)
+    assert order_search(parts).score == pytest.approx(-11107.293309, abs=1e-6)
+
+
+@pytest.mark.parametrize("scope", [[], ["T"], ["T", "D"]])
+def test_answers_put_together_from_counts(scope):
+    data = table("asia")
+    source = count_source(Partitions(list(data.chunks(1700))))
+    assert (source.count_pairs(scope, 2) == data.count_pairs(scope, 2)).all()
+    assert source.total_weight == data.total_weight
+    if scope:
+        assert (source.count_extensions(scope[-1], scope[:-1]) == data.count_extensions(scope[-1], scope[:-1])).all()
+        for found, expected in zip(source.count_occupied(scope), data.count_occupied(scope), strict=True):
+            assert (found == expected).all()
 
 
 # ---------------------------------------------------------------- the record
@@ -403,7 +410,8 @@ def test_the_record_prints():
     result = hill_climb(table("asia"))
     assert isinstance(result, SearchResult)
     assert repr(result) == (
-        f"<SearchResult: bic -11107.2933, 8 nodes, 7 edges, {len(result.trace)} moves, {result.n_scores} local scores>"
+        "<SearchResult: bic -11107.2933, 8 nodes, 7 edges, hill climbing, "
+        f"{len(result.trace)} moves, {result.n_scores} local scores>"
     )
     assert str(result).splitlines()[1].split()[:4] == [
         "add",
