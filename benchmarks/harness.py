@@ -1,4 +1,4 @@
-"""What all benchmarks share: a process with the peer library, repetitions in turn, medians, memory, tables.
+"""What all benchmarks share: a process with the peer library, repetitions in turn, medians.
 
 Times of one machine vary from minute to minute, so a number means little alone. Ours and the peer's are measured in
 turn (A B A B ...) within one run, and what is compared are the medians.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import math
 import os
 import platform
 import statistics
@@ -17,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,27 +26,26 @@ import numpy as np
 import pgm
 
 __all__ = [
+    "AGREEMENT",
     "Peer",
     "PeerError",
+    "check_agreement",
     "connect",
-    "geometric_mean",
-    "in_child",
     "interleave",
     "introduce",
-    "megabytes",
     "option_parser",
-    "peak_memory",
     "peer_python",
     "plain_copy",
-    "ratio",
     "repetitions_within",
-    "seconds",
-    "table",
+    "set_up",
     "timed",
     "working_directory",
 ]
 
 HERE = Path(__file__).parent
+
+AGREEMENT = 1e-5
+"""Largest difference of two answers that agree: pyAgrum's BIF reader keeps single precision."""
 
 
 # The peer.
@@ -87,6 +85,12 @@ class Peer:
             raise PeerError(reply["error"])
         return reply["answer"]
 
+    def give(self, net: pgm.BayesianNetwork, file: Path, *readers: str) -> None:
+        """Write the plain copy of a network to a file and let the peer read it, with pyAgrum unless said otherwise."""
+        plain_copy(net).write(file)
+        for reader in readers or ("read",):
+            self.ask(reader, path=str(file))
+
     def close(self) -> None:
         """End the process."""
         assert self._process.stdin is not None
@@ -105,11 +109,17 @@ def connect(python: Path | None) -> Iterator[Peer | None]:
             peer.close()
 
 
+def check_agreement(difference: float) -> None:
+    """Print a warning if our answers and the peer's are that far apart, unless that is its reader's precision."""
+    if not difference <= AGREEMENT:
+        print(f"WARNING: the answers differ by {difference}")
+
+
 # The command line.
 
 
-def option_parser(description: str) -> argparse.ArgumentParser:
-    """Return a parser that knows where the peers are."""
+def option_parser(description: str, networks: Iterable[str] | None = None) -> argparse.ArgumentParser:
+    """Return a parser that knows where the peers are, and which networks are measured unless said otherwise."""
     parser = argparse.ArgumentParser(description=description.partition("\n\n")[0])
     parser.add_argument(
         "--peers",
@@ -117,7 +127,18 @@ def option_parser(description: str) -> argparse.ArgumentParser:
         default=os.environ.get("PGM_PEERS"),
         help="environment with the peer libraries, or its Python (default: $PGM_PEERS, else .peers if it exists)",
     )
+    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)  # see memory.py
+    if networks is not None:
+        parser.add_argument("--networks", nargs="+", default=list(networks), metavar="NAME")
     return parser
+
+
+@contextmanager
+def set_up(options: argparse.Namespace) -> Iterator[tuple[Peer | None, Path]]:
+    """Give the peer and a directory for files, once it is printed on what the numbers are measured."""
+    with connect(peer_python(options.peers)) as peer, working_directory() as directory:
+        introduce(peer)
+        yield peer, directory
 
 
 def peer_python(given: str | None) -> Path | None:
@@ -172,33 +193,6 @@ def repetitions_within(budget: float, cost: float, least: int = 3, most: int = 2
     return min(max(fitting, least), most) | 1
 
 
-# Memory.
-
-
-def peak_memory() -> int:
-    """Return the most bytes this process has held.
-
-    Linux starts ``ru_maxrss`` of a new process at what its parent held, so there the process's own mark is read.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    import resource  # not on every system
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def in_child(script: str, task: str, *arguments: object) -> dict[str, Any]:
-    """Return what ``script --child task arguments`` prints last, as JSON, from a process of its own."""
-    command = [sys.executable, script, "--child", task, *map(str, arguments)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
-
-
 # Networks that every reader accepts.
 
 
@@ -224,52 +218,3 @@ def working_directory() -> Iterator[Path]:
     """Give a directory for the files of a run, removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="pgm-benchmark-") as directory:
         yield Path(directory)
-
-
-# Printing.
-
-
-def seconds(time: float | None) -> str:
-    """Return a time with three digits and its unit."""
-    if time is None:
-        return "-"
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if time >= size:
-            return f"{_three_digits(time / size)} {unit}"
-    return f"{_three_digits(time / 1e-6)} us"
-
-
-def ratio(theirs: float | None, ours: float) -> str:
-    """Return how many times as long theirs takes."""
-    return "-" if theirs is None else _three_digits(theirs / ours)
-
-
-def megabytes(size: float | None) -> str:
-    """Return a number of bytes in MB."""
-    if size is None:
-        return "-"
-    return f"{size / 1e6:,.{0 if size > 1e7 else 2}f} MB"
-
-
-def _three_digits(number: float) -> str:
-    decimals = 2 - math.floor(math.log10(number)) if number > 0 else 2
-    return f"{number:,.{max(0, decimals)}f}"
-
-
-def geometric_mean(numbers: Iterable[float]) -> float:
-    """Return the geometric mean."""
-    return statistics.geometric_mean(numbers)
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table, the first column to the left and the others to the right; it is Markdown as well."""
-    cells = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-    lines = [list(header), ["-" * (width - 1) + (":" if place else "-") for place, width in enumerate(widths)], *cells]
-    for line in lines:
-        padded = [
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        print(f"| {' | '.join(padded)} |")
-    print(flush=True)

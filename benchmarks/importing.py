@@ -7,7 +7,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from harness import connect, interleave, introduce, option_parser, peer_python, seconds, table, timed
+from harness import connect, interleave, introduce, option_parser, peer_python, timed
+from report import seconds, table
 
 GOAL = 2.0
 """Largest ratio of `import pgm` to `import numpy`."""

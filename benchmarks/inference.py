@@ -8,31 +8,14 @@ values of the evidence change. Each pyAgrum figure is the better one of 1 and 2 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from harness import (
-    Peer,
-    connect,
-    geometric_mean,
-    in_child,
-    interleave,
-    introduce,
-    megabytes,
-    option_parser,
-    peak_memory,
-    peer_python,
-    plain_copy,
-    ratio,
-    repetitions_within,
-    seconds,
-    table,
-    timed,
-    working_directory,
-)
+from harness import Peer, check_agreement, interleave, option_parser, repetitions_within, set_up, timed
+from memory import answered_as_child, in_child, measured_alone, peak_memory
+from report import megabytes, ratio, seconds, show_ratios, table
 
 import pgm
 from pgm.factors.variable import Label
@@ -45,8 +28,6 @@ SLOW = 20.0
 TOO_LARGE_FOR_PEER = {"munin1": "34 to 80 s a run, 3 GB", "link": "more than 23 GB of memory"}
 LARGE = ("munin1", "link")
 """Networks whose memory is shown."""
-AGREEMENT = 1e-5
-"""pyAgrum's BIF reader keeps single precision."""
 
 Evidence = dict[str, Label]
 
@@ -81,18 +62,13 @@ HEADER = (
 
 def main() -> None:
     """Measure and print."""
-    parser = option_parser(__doc__ or "")
-    parser.add_argument("--networks", nargs="+", default=list(pgm.networks.names()), metavar="NAME")
+    parser = option_parser(__doc__ or "", networks=pgm.networks.names())
     parser.add_argument("--munin1", action="store_true", help="let pyAgrum answer munin1 as well (minutes)")
-    parser.add_argument("--child", nargs="+", help="used by the benchmark itself")
     options = parser.parse_args()
-    if options.child:
-        name, n_observed = options.child
-        print(json.dumps(measure_alone(name, int(n_observed))))
+    if answered_as_child(options, measure_alone):
         return
     skipped = [name for name in TOO_LARGE_FOR_PEER if not (options.munin1 and name == "munin1")]
-    with connect(peer_python(options.peers)) as peer, working_directory() as directory:
-        introduce(peer)
+    with set_up(options) as (peer, directory):
         for observed in (0, N_OBSERVED):
             print(f"All marginals, {observed or 'no'} variables observed.\n")
             rows = [
@@ -127,8 +103,7 @@ def measure(name: str, n_observed: int, peer: Peer | None, file: Path) -> Row:
     cost = runs["ours"]()
     threads = difference = None
     if peer is not None:
-        plain_copy(net).write(file)
-        peer.ask("read", path=str(file))
+        peer.give(net, file)
         coded = codes(net, evidence)
         threads, theirs_once = better_threads(peer, coded)
         difference = largest_difference(net, evidence, peer)
@@ -174,35 +149,28 @@ def largest_difference(net: pgm.BayesianNetwork, evidence: Evidence, peer: Peer)
     for name, factor in net.marginals(evidence).items():
         other = theirs[f"x{net.names.index(name)}"]
         difference = max(difference, float(abs(factor.values - other).max()))
-    if difference > AGREEMENT:
-        print(f"WARNING: the answers differ by {difference}")
+    check_agreement(difference)
     return difference
 
 
 def summarize(rows: list[Row]) -> None:
     """Print the mean and the worst of the ratios."""
-    for label, ratios in (
-        ("pyAgrum / ours", {row.name: row.theirs / row.ours for row in rows if row.theirs}),
-        ("pyAgrum with its engine kept / ours", {row.name: row.kept / row.ours for row in rows if row.kept}),
-    ):
-        if ratios:
-            worst = min(ratios, key=lambda name: ratios[name])
-            mean = geometric_mean(ratios.values())
-            print(f"{label}: geometric mean {mean:.1f} over {len(ratios)}, worst {worst} {ratios[worst]:.2f}")
+    kept = {row.name: row.kept / row.ours for row in rows if row.kept}
+    show_ratios("pyAgrum / ours", {row.name: row.theirs / row.ours for row in rows if row.theirs})
+    show_ratios("pyAgrum with its engine kept / ours", kept)
     print()
 
 
 # Memory.
 
 
-def measure_alone(name: str, n_observed: int) -> dict[str, float]:
+def measure_alone(name: str, n_observed: str) -> dict[str, float]:
     """Return time and memory of one network in a process that does nothing else."""
     net = pgm.networks.load(name)
-    evidence = leaf_evidence(net, n_observed) if n_observed else {}
-    before = peak_memory()
-    first = timed(lambda: net.marginals(evidence))
-    again = min(timed(lambda: net.marginals(evidence)) for _ in range(3))
-    return {"first": first, "again": again, "peak": peak_memory(), "before": before}
+    evidence = leaf_evidence(net, int(n_observed)) if int(n_observed) else {}
+    found = measured_alone(lambda: net.marginals(evidence))
+    found["again"] = min(timed(lambda: net.marginals(evidence)) for _ in range(3))
+    return {**found, "peak": peak_memory()}
 
 
 def show_large(names: list[str]) -> None:
@@ -211,7 +179,7 @@ def show_large(names: list[str]) -> None:
     for name in names:
         for n_observed in (0, N_OBSERVED):
             found = in_child(__file__, name, n_observed)
-            times, memory = (found["first"], found["again"]), (found["peak"], found["before"])
+            times, memory = (found["seconds"], found["again"]), (found["peak"], found["before"])
             rows.append((name, n_observed, *map(seconds, times), *map(megabytes, memory)))
     if rows:
         print("\nThe large ones, each in a fresh process (goal: 5 s and 3 GB).\n")

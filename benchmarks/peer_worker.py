@@ -215,13 +215,16 @@ class Worker:
         np.save(answers, np.array([int(label[1:]) for label in predicted[target]]))
         return spent
 
-    def read_data(self, csv: str, bif: str, threads: int) -> float:
-        """Make a learner that reads a CSV file, the states being those of a network."""
+    def read_data(self, csv: str, bif: str, threads: int, method: str = "greedy") -> float:
+        """Make a learner, greedy or with a tabu list, that reads a CSV file; the states are those of a network."""
         template = gum.loadBN(bif)
         start = time.perf_counter()
         self.learner = gum.BNLearner(csv, template)
         spent = time.perf_counter() - start
-        self.learner.useGreedyHillClimbing()
+        if method == "tabu":
+            self.learner.useLocalSearchWithTabuList()
+        else:
+            self.learner.useGreedyHillClimbing()
         self.learner.useScoreBIC()
         self.learner.useNoPrior()
         self.learner.setNumberOfThreads(threads)
@@ -246,13 +249,7 @@ class Worker:
         spent = time.perf_counter() - start
         return {"seconds": spent, "rows": generator.samplesNbRows()}
 
-    def read_pgmpy(self, path: str) -> None:
-        """Read a BIF file with pgmpy."""
-        from pgmpy.readwrite import BIFReader
-
-        self.model = BIFReader(path).get_model()
-
-    def sample_pgmpy(self, rows: int, evidence: dict[str, str]) -> dict[str, Any]:
+    def sample_with_pgmpy(self, rows: int, evidence: dict[str, str]) -> dict[str, Any]:
         """Draw rows with pgmpy, which throws away those that do not agree with the evidence."""
         start = time.perf_counter()
         frame = self.model.simulate(rows, evidence=evidence or None, show_progress=False)

@@ -5,7 +5,8 @@ A plan is made once for each set of observed variables and then kept, so this is
 
 from __future__ import annotations
 
-from harness import interleave, introduce, megabytes, option_parser, repetitions_within, seconds, table, timed
+from harness import interleave, introduce, option_parser, repetitions_within, timed
+from report import megabytes, seconds, table
 
 import pgm
 
@@ -17,9 +18,7 @@ GOAL = 0.5
 
 def main() -> None:
     """Measure and print."""
-    parser = option_parser(__doc__ or "")
-    parser.add_argument("--networks", nargs="+", default=list(pgm.networks.names()), metavar="NAME")
-    options = parser.parse_args()
+    options = option_parser(__doc__ or "", networks=pgm.networks.names()).parse_args()
     introduce(None)
     rows = []
     times: dict[str, float] = {}

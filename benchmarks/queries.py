@@ -14,22 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from harness import (
-    Peer,
-    connect,
-    geometric_mean,
-    interleave,
-    introduce,
-    option_parser,
-    peer_python,
-    plain_copy,
-    ratio,
-    seconds,
-    table,
-    timed,
-    working_directory,
-)
-from inference import AGREEMENT, Evidence, codes, leaf_evidence
+from harness import Peer, check_agreement, interleave, option_parser, set_up, timed
+from inference import Evidence, codes, leaf_evidence
+from report import ratio, seconds, show_ratios, table
 
 import pgm
 
@@ -65,12 +52,10 @@ class Row(NamedTuple):
 
 def main() -> None:
     """Measure and print."""
-    parser = option_parser(__doc__ or "")
-    parser.add_argument("--networks", nargs="+", default=list(NETWORKS), metavar="NAME")
+    parser = option_parser(__doc__ or "", networks=NETWORKS)
     parser.add_argument("--repetitions", type=int, default=51, help=f"each of {AT_ONCE} questions, of pgmpy one")
     options = parser.parse_args()
-    with connect(peer_python(options.peers)) as peer, working_directory() as directory:
-        introduce(peer)
+    with set_up(options) as (peer, directory):
         rows = [measure(name, peer, directory / f"{name}.bif", options.repetitions) for name in options.networks]
     print("One target, three leaves observed (goals: 3 times as fast as pyAgrum, 20 times as pgmpy);")
     print(f"repetitions, in turn: {options.repetitions}, each the mean of {AT_ONCE} questions (pgmpy: one).\n")
@@ -93,16 +78,13 @@ def measure(name: str, peer: Peer | None, file: Path, repetitions: int) -> Row:
     runs: dict[str, Callable[[], float]] = {"ours": lambda: timed(several) / AT_ONCE}
     if peer is None:
         return Row(name, target, interleave(runs, repetitions), None)
-    plain_copy(net).write(file)
-    peer.ask("read", path=str(file))
-    peer.ask("read_with_pgmpy", path=str(file))
+    peer.give(net, file, "read", "read_with_pgmpy")
     asked, coded = f"x{net.names.index(target)}", codes(net, evidence)
     query = partial(peer.ask, "query", target=asked, evidence=coded, times=AT_ONCE)
     theirs = peer.ask("query_with_pgmpy", target=asked, evidence=coded)["values"]
     query(threads=1)
     difference = max(float(abs(answer - other).max()) for other in (theirs, peer.ask("posterior", target=asked)))
-    if difference > AGREEMENT:
-        print(f"WARNING: the answers differ by {difference}")
+    check_agreement(difference)
     for threads in (1, 2):
         runs[f"pyAgrum {threads}"] = partial(query, threads=threads)
         others = other_values(net, evidence)
@@ -129,10 +111,7 @@ def summarize(rows: list[Row]) -> None:
     """Print the mean and the worst of the ratios."""
     for peer in ("pyAgrum", "kept", "pgmpy"):
         ratios = {row.name: row.times[peer] / row.times["ours"] for row in rows if peer in row.times}
-        if ratios:
-            worst = min(ratios, key=lambda name: ratios[name])
-            mean = geometric_mean(ratios.values())
-            print(f"{peer} / ours: geometric mean {mean:.1f} over {len(ratios)}, worst {worst} {ratios[worst]:.2f}")
+        show_ratios(f"{peer} / ours", ratios)
 
 
 if __name__ == "__main__":

@@ -9,23 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import (
-    Peer,
-    connect,
-    geometric_mean,
-    interleave,
-    introduce,
-    megabytes,
-    option_parser,
-    peer_python,
-    plain_copy,
-    ratio,
-    repetitions_within,
-    seconds,
-    table,
-    timed,
-    working_directory,
-)
+from harness import Peer, interleave, option_parser, plain_copy, repetitions_within, set_up, timed
+from report import megabytes, ratio, seconds, show_ratios, table
 
 import pgm
 
@@ -36,13 +21,10 @@ NAMED_IN_GOAL = ("munin", "diabetes")
 
 def main() -> None:
     """Measure and print."""
-    parser = option_parser(__doc__ or "")
-    parser.add_argument("--networks", nargs="+", default=list(pgm.networks.names()), metavar="NAME")
-    options = parser.parse_args()
+    options = option_parser(__doc__ or "", networks=pgm.networks.names()).parse_args()
     ratios: dict[str, float] = {}
     rows = []
-    with connect(peer_python(options.peers)) as peer, working_directory() as directory:
-        introduce(peer)
+    with set_up(options) as (peer, directory):
         for name in options.networks:
             file = directory / f"{name}.bif"
             plain_copy(pgm.networks.load(name)).write(file)
@@ -52,10 +34,8 @@ def main() -> None:
             size = megabytes(file.stat().st_size)
             rows.append((name, size, seconds(ours), seconds(theirs), ratio(theirs, ours), repetitions))
     table(("network", "file", "ours", "pyAgrum", "ratio", "repetitions"), rows)
+    show_ratios("pyAgrum / ours", ratios)
     if ratios:
-        worst = min(ratios, key=lambda name: ratios[name])
-        mean = geometric_mean(ratios.values())
-        print(f"geometric mean of pyAgrum / ours {mean:.2f}; worst: {worst} {ratios[worst]:.2f}")
         named = ", ".join(f"{name} {ratios[name]:.2f}" for name in NAMED_IN_GOAL if name in ratios)
         print(f"goal: above 1 for {' and '.join(NAMED_IN_GOAL)}; measured: {named}")
 

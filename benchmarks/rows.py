@@ -9,32 +9,16 @@ rows are compared as well. Our plans are made beforehand.
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from harness import (
-    Peer,
-    connect,
-    in_child,
-    interleave,
-    introduce,
-    megabytes,
-    option_parser,
-    peak_memory,
-    peer_python,
-    plain_copy,
-    ratio,
-    seconds,
-    table,
-    timed,
-    working_directory,
-)
+from harness import Peer, check_agreement, interleave, option_parser, set_up, timed
+from memory import answered_as_child, in_child, measured_alone
 from numpy.typing import NDArray
+from report import megabytes, ratio, seconds, table
 from search import Codes, sample
 
 import pgm
@@ -44,9 +28,6 @@ TARGET = "HYPOVOLEMIA"
 THREE_TARGETS = (TARGET, "LVFAILURE", "KINKEDTUBE")
 UNKNOWN = 0.5
 """Probability that a cell is unknown, where cells are unknown at random."""
-AGREEMENT = 1e-5
-"""pyAgrum's BIF reader keeps single precision."""
-
 ONCE = "pgmpy"
 """The peer that takes many seconds and runs once, after the others."""
 
@@ -74,20 +55,14 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5, help="of ours and pyAgrum's")
     parser.add_argument("--million", type=int, default=1_000_000, metavar="N", help="rows whose memory is measured")
     parser.add_argument("--seed", type=int, default=20240611, help="of the sampled rows")
-    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.child:
-        task, path = options.child
-        print(json.dumps(answer_alone(task, Path(path))))
+    if answered_as_child(options, answer_alone):
         return
     net = pgm.networks.load(NETWORK)
     rng = np.random.default_rng(options.seed)
-    with connect(peer_python(options.peers)) as peer, working_directory() as directory:
-        introduce(peer)
+    with set_up(options) as (peer, directory):
         if peer is not None:
-            plain_copy(net).write(directory / "network.bif")
-            peer.ask("read", path=str(directory / "network.bif"))
-            peer.ask("read_with_pgmpy", path=str(directory / "network.bif"))
+            peer.give(net, directory / "network.bif", "read", "read_with_pgmpy")
         for make in (half_unknown, one_unknown, complete):
             show(make(net, rng, peer, directory), options.repetitions)
         show_memory(net, rng, directory, options.million)
@@ -226,24 +201,21 @@ def difference(case: Case, name: str) -> str:
         found = float((ours.max(axis=1) - ours[np.arange(len(ours)), theirs]).max())
     else:
         found = float(np.nanmax(abs(ours - theirs)))
-    if not found <= AGREEMENT:
-        print(f"WARNING: the answers differ by {found}")
+    check_agreement(found)
     return f"{found:.0e}"
 
 
 # Memory.
 
 
-def answer_alone(task: str, path: Path) -> dict[str, float]:
+def answer_alone(task: str, path: str) -> dict[str, float]:
     """Return time and memory of one question in a process that does nothing else."""
     net = pgm.networks.load(NETWORK)
     targets = {"one": (TARGET,), "half": THREE_TARGETS}[task]
     data = dataset(net, np.load(path))
-    before = peak_memory()
-    found: dict[str, FloatArray] = {}
-    spent = timed(lambda: found.update(net.posterior(data, targets, progress=False)))
-    output = sum(array.nbytes for array in found.values())
-    return {"seconds": spent, "before": before, "peak": peak_memory(), "output": output, "rows": data.n_rows}
+    answer: dict[str, FloatArray] = {}
+    found = measured_alone(lambda: answer.update(net.posterior(data, targets, progress=False)))
+    return {**found, "output": sum(array.nbytes for array in answer.values()), "rows": data.n_rows}
 
 
 def show_memory(net: pgm.BayesianNetwork, rng: np.random.Generator, directory: Path, n_rows: int) -> None:

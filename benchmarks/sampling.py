@@ -7,29 +7,13 @@ and is compared with ours on as many; no time is scaled up. pyAgrum's time is wi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from harness import (
-    Peer,
-    PeerError,
-    connect,
-    in_child,
-    interleave,
-    introduce,
-    megabytes,
-    option_parser,
-    peak_memory,
-    peer_python,
-    plain_copy,
-    ratio,
-    seconds,
-    table,
-    timed,
-    working_directory,
-)
+from harness import Peer, PeerError, interleave, option_parser, set_up, timed
+from memory import answered_as_child, in_child, measured_alone
+from report import megabytes, ratio, seconds, table
 
 import pgm
 from pgm.factors.variable import Label
@@ -62,23 +46,19 @@ def main() -> None:
     parser = option_parser(__doc__ or "")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--pgmpy-rows", type=int, default=100_000)
-    parser.add_argument("--child", nargs="+", help="used by the benchmark itself")
     options = parser.parse_args()
-    if options.child:
-        print(json.dumps(measure_alone(int(options.child[1]))))
+    if answered_as_child(options, measure_alone):
         return
     net = pgm.networks.load("alarm")
-    with connect(peer_python(options.peers)) as peer, working_directory() as directory:
-        introduce(peer)
+    with set_up(options) as (peer, directory):
         file = directory / "alarm.bif"
-        plain_copy(net).write(file)
         rows = []
         for evidence in ({}, EVIDENCE):
             share = EVIDENCE_ROWS if evidence else 1
             rows += measure(net, evidence, "pyAgrum", options.rows // share, peer, file)
             rows += measure(net, evidence, "pgmpy", options.pgmpy_rows // share, peer, file)
         table(("rows from ALARM", "rows", "peer", "ours", "theirs", "ratio"), [row.cells() for row in rows])
-    found = in_child(__file__, "alarm", options.rows)
+    found = in_child(__file__, options.rows)
     print(
         f"{options.rows:,} rows in a fresh process: {seconds(found['seconds'])}, peak memory {megabytes(found['peak'])}"
     )
@@ -94,16 +74,16 @@ def measure(
     if peer is not None:
         codes = {f"x{net.names.index(n)}": net.variable(n).code(label) for n, label in evidence.items()}
         if name == "pyAgrum":
-            peer.ask("read", path=str(file))
+            peer.give(net, file)
             runs["theirs"] = lambda: drawn(peer.ask("sample", rows=n_rows, evidence=codes), n_rows)
         else:
             labels = {variable: f"s{code}" for variable, code in codes.items()}
             try:
-                peer.ask("read_pgmpy", path=str(file))
+                peer.give(net, file, "read_with_pgmpy")
             except PeerError as error:
                 print(f"pgmpy: {error}\n")
             else:
-                runs["theirs"] = lambda: drawn(peer.ask("sample_pgmpy", rows=n_rows, evidence=labels), n_rows)
+                runs["theirs"] = lambda: drawn(peer.ask("sample_with_pgmpy", rows=n_rows, evidence=labels), n_rows)
     medians = interleave(runs, REPETITIONS)
     what = f"given {len(evidence)} observations" if evidence else "joint distribution"
     return [Row(what, n_rows, medians["ours"], name, medians.get("theirs"))]
@@ -116,13 +96,11 @@ def drawn(answer: dict[str, float], n_rows: int) -> float:
     return float(answer["seconds"])
 
 
-def measure_alone(n_rows: int) -> dict[str, float]:
+def measure_alone(n_rows: str) -> dict[str, float]:
     """Return time and memory of drawing rows in a process that does nothing else."""
     engine = ExactInference(pgm.networks.load("alarm").cpts)
     sample(engine, 1, 0)
-    before = peak_memory()
-    spent = timed(lambda: sample(engine, n_rows, 0))
-    return {"seconds": spent, "peak": peak_memory(), "before": before}
+    return measured_alone(lambda: sample(engine, int(n_rows), 0))
 
 
 if __name__ == "__main__":

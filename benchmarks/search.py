@@ -7,8 +7,6 @@ learns the graph only (`learnDAG`); its `learnBN` also fits tables, and fails on
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -19,21 +17,17 @@ import numpy as np
 from harness import (
     Peer,
     connect,
-    in_child,
     interleave,
     introduce,
-    megabytes,
     option_parser,
-    peak_memory,
     peer_python,
     plain_copy,
-    ratio,
-    seconds,
-    table,
     timed,
     working_directory,
 )
+from memory import answered_as_child, in_child, measured_alone
 from numpy.typing import NDArray
+from report import megabytes, ratio, seconds, table
 
 import pgm
 
@@ -62,11 +56,8 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=0, help="default: 7, 3 or 1, by the number of rows")
     parser.add_argument("--seed", type=int, default=20240611, help="of the sampled rows")
     parser.add_argument("--no-csv", action="store_true", help="leave out our own reading of the CSV file")
-    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.child:
-        task, *paths = options.child
-        print(json.dumps(CHILD_TASKS[task](Files(*map(Path, paths)))))
+    if answered_as_child(options, lambda task, *paths: CHILD_TASKS[task](Files(*map(Path, paths)))):
         return
     net = plain_copy(pgm.networks.load(NETWORK))
     python = peer_python(options.peers)
@@ -189,25 +180,20 @@ def search_alone(files: Files) -> dict[str, Any]:
     """Return time and memory of the search in a process that does nothing else."""
     columns, states = load_columns(files)
     data = pgm.Dataset(columns, states=states)
-    before = peak_memory()
-    spent = timed(lambda: pgm.hill_climb(data, "bic"))
-    return {"what": "arrays, Dataset, hill_climb", "seconds": spent, "before": before, "peak": peak_memory()}
+    return {"what": "arrays, Dataset, hill_climb", **measured_alone(lambda: pgm.hill_climb(data, "bic"))}
 
 
 def read_alone(files: Files) -> dict[str, Any]:
     """Return time and memory of our reading of the CSV file."""
-    before = peak_memory()
-    spent = timed(lambda: pgm.read_csv(files.csv))
-    return {"what": "read_csv", "seconds": spent, "before": before, "peak": peak_memory()}
+    return {"what": "read_csv", **measured_alone(lambda: pgm.read_csv(files.csv))}
 
 
 def read_with_pandas(files: Files) -> dict[str, Any]:
     """Return time and memory of reading the CSV file with pandas, as categories, and making a data set of it."""
     import pandas as pd
 
-    before = peak_memory()
-    spent = timed(lambda: pgm.Dataset(pd.read_csv(files.csv, dtype="category")))
-    return {"what": "pandas.read_csv, Dataset", "seconds": spent, "before": before, "peak": peak_memory()}
+    found = measured_alone(lambda: pgm.Dataset(pd.read_csv(files.csv, dtype="category")))
+    return {"what": "pandas.read_csv, Dataset", **found}
 
 
 CHILD_TASKS: dict[str, Callable[[Files], dict[str, Any]]] = {

@@ -38,6 +38,14 @@ if TYPE_CHECKING:
     from pgm.data import Dataset, read_csv
     from pgm.graph import UndirectedGraph
     from pgm.graph.equivalence import shd
+    from pgm.graph.trails import Separation
+    from pgm.inference.analysis import Impact, ParameterRange, Sensitivity
+    from pgm.inference.explanation import Explanation
+    from pgm.inference.gibbs import GibbsSample
+    from pgm.inference.loopy import LoopyResult
+    from pgm.inference.query_plan import QueryPlan
+    from pgm.inference.sampled_posterior import SampledPosterior
+    from pgm.inference.weighting import WeightedSample
     from pgm.io import read, read_string, write
     from pgm.learning import (
         AIC,
@@ -56,10 +64,20 @@ _HOMES = {
     "AIC": "pgm.learning",
     "BIC": "pgm.learning",
     "Dataset": "pgm.data",
+    "Explanation": "pgm.inference.explanation",
+    "GibbsSample": "pgm.inference.gibbs",
+    "Impact": "pgm.inference.analysis",
     "LogLikelihood": "pgm.learning",
+    "LoopyResult": "pgm.inference.loopy",
+    "ParameterRange": "pgm.inference.analysis",
+    "QueryPlan": "pgm.inference.query_plan",
+    "SampledPosterior": "pgm.inference.sampled_posterior",
     "SearchResult": "pgm.learning",
+    "Sensitivity": "pgm.inference.analysis",
+    "Separation": "pgm.graph.trails",
     "UndirectedGraph": "pgm.graph",
     "UnseenConfigurationWarning": "pgm.learning",
+    "WeightedSample": "pgm.inference.weighting",
     "fit_parameters": "pgm.learning",
     "hill_climb": "pgm.learning",
     "read": "pgm.io",
@@ -83,14 +101,23 @@ __all__ = [
     "DataError",
     "Dataset",
     "EvidenceError",
+    "Explanation",
     "Factor",
     "FormatError",
+    "GibbsSample",
     "GraphError",
+    "Impact",
     "ImpossibleEvidenceError",
     "LogLikelihood",
+    "LoopyResult",
     "MissingDataError",
+    "ParameterRange",
     "PgmError",
+    "QueryPlan",
+    "SampledPosterior",
     "SearchResult",
+    "Sensitivity",
+    "Separation",
     "TableError",
     "TooLargeError",
     "UndirectedGraph",
@@ -98,6 +125,7 @@ __all__ = [
     "UnknownStateError",
     "UnseenConfigurationWarning",
     "Variable",
+    "WeightedSample",
     "fit_parameters",
     "hill_climb",
     "io",

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from pgm.errors import EvidenceError, PgmError, UnknownNameError, listing
 
@@ -34,6 +34,15 @@ DEBUG = "PGM_DEBUG"
 INTERRUPTED = 130
 """The exit code that shells give to what Ctrl-C ends."""
 
+SEARCHES = {
+    "auto": "learn_structure",
+    "hill-climbing": "hill_climb",
+    "tabu": "tabu_search",
+    "orders": "order_search",
+    "exact": "exact_search",
+}
+"""What ``--search`` may be, and the function of `pgm.learning` that it stands for."""
+
 
 class UsageError(PgmError):
     """A command line that argparse does not understand."""
@@ -49,6 +58,29 @@ class Parser(argparse.ArgumentParser):
     def print_help(self, file: object = None) -> None:
         """Print as the answers are printed, so that a failure is reported like all others."""
         _print(self.format_help())
+
+
+class Version(argparse.Action):
+    """Prints the version as the answers are printed."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *others: Any) -> NoReturn:
+        """Print and leave."""
+        import pgm
+
+        _print(f"pgm {pgm.__version__}")
+        parser.exit()
+
+
+class Given(argparse.Action):
+    """Takes the observations after ``--given``, and leaves the words that follow them to the targets."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: object = None
+    ) -> None:
+        """Sort the words: the first must be an observation, and so are those with an equals sign."""
+        first, *rest = values
+        namespace.given = [*namespace.given, first, *(word for word in rest if "=" in word)]
+        namespace.more_targets = [*namespace.more_targets, *(word for word in rest if "=" not in word)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -138,7 +170,11 @@ def _abandon(stream: TextIO) -> None:
 def _parser() -> Parser:
     after = f"Errors are one line and exit code 2; {DEBUG}=1 in the environment shows where they come from."
     parser = Parser(prog="pgm", description="Bayesian networks: look, ask, learn, draw, convert.", epilog=after)
+    parser.add_argument("--version", action=Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    bundled = commands.add_parser("networks", help="list the bundled networks")
+    bundled.set_defaults(command=_networks)
 
     info = commands.add_parser("info", help="say how large a network is")
     info.add_argument("file", metavar="FILE", help=FILE_HELP)
@@ -148,8 +184,8 @@ def _parser() -> Parser:
     query = commands.add_parser("query", help="print a posterior")
     query.add_argument("file", metavar="FILE", help=FILE_HELP)
     query.add_argument("targets", metavar="TARGET", nargs="*", help="for their joint posterior; none for all")
-    query.add_argument("--given", metavar="NAME=LABEL", nargs="+", action="extend", default=[], help=GIVEN_HELP)
-    query.set_defaults(command=_query)
+    query.add_argument("--given", metavar="NAME=LABEL", nargs="+", action=Given, default=[], help=GIVEN_HELP)
+    query.set_defaults(command=_query, more_targets=[])
 
     separate = commands.add_parser("separate", help="explain whether two variables are d-separated")
     separate.add_argument("file", metavar="FILE", help=f"{FILE_HELP}, or a graph in DOT")
@@ -158,10 +194,12 @@ def _parser() -> Parser:
     separate.add_argument("--given", metavar="NAME", nargs="+", action="extend", default=[], help="observed variables")
     separate.set_defaults(command=_separate)
 
-    learn = commands.add_parser("learn", help="learn a network from data by hill climbing")
+    learn = commands.add_parser("learn", help="learn a network from data")
     learn.add_argument("data", metavar="DATA", help="a CSV file with a header; every column is discrete")
     learn.add_argument("-o", "--output", metavar="OUT", required=True, help="the network; with .dot the graph alone")
-    learn.add_argument("--score", default="bic", help="the score to climb (default: bic)")
+    learn.add_argument("--score", default="bic", help="the score of a graph (default: bic)")
+    learn.add_argument("--search", choices=SEARCHES, default="auto", help="how to look for it (default: auto, by size)")
+    learn.add_argument("--max-parents", type=int, metavar="N", help="largest number of parents of a node")
     for name in ("required", "forbidden"):
         learn.add_argument(f"--{name}", metavar="A->B", nargs="+", action="extend", default=[], help=f"{name} edges")
     learn.add_argument("--pseudocount", type=_pseudocount, default=0.0, help="added to every count (default: 0)")
@@ -251,6 +289,12 @@ def _edges(texts: Sequence[str]) -> list[tuple[str, str]]:
 # ---------------------------------------------------------------------- commands
 
 
+def _networks(args: argparse.Namespace) -> str:
+    from pgm import networks
+
+    return "\n".join(networks.names())
+
+
 def _info(args: argparse.Namespace) -> str:
     net = _network(args.file)
     tables = [net.cpt(name) for name in net.names]
@@ -272,7 +316,8 @@ def _info(args: argparse.Namespace) -> str:
 def _query(args: argparse.Namespace) -> str:
     net = _network(args.file)
     evidence = _evidence(net, args.given)
-    answers = [net.query(args.targets, evidence)] if args.targets else list(net.marginals(evidence).values())
+    targets = [*args.targets, *args.more_targets]
+    answers = [net.query(targets, evidence)] if targets else list(net.marginals(evidence).values())
     given = ", ".join(f"{name}={label}" for name, label in evidence.items())
     head = [f"P({given}) = {net.probability(evidence):.6g}"] if evidence else []
     return "\n".join([*head, "\n\n".join(map(str, answers))])
@@ -286,19 +331,20 @@ def _learn(args: argparse.Namespace) -> str:
     from pgm import io
     from pgm.data import read_csv
     from pgm.io.files import check_writable, write_text
-    from pgm.learning import fit_parameters, hill_climb
+    from pgm import learning
 
     required, forbidden = _edges(args.required), _edges(args.forbidden)
     format = io.format_of(args.output)
     check_writable(args.output)  # better known before the search than after it
     data = read_csv(args.data)
-    found = hill_climb(data, score=args.score, required=required, forbidden=forbidden)
+    search = getattr(learning, SEARCHES[args.search])
+    found = search(data, args.score, required=required, forbidden=forbidden, max_parents=args.max_parents)
     if format == "dot":
         write_text(args.output, found.dag.to_dot())
     else:
-        io.write(fit_parameters(found.dag, data, pseudocount=args.pseudocount), args.output)
+        io.write(learning.fit_parameters(found.dag, data, pseudocount=args.pseudocount), args.output)
     edges = listing((f"{parent}->{child}" for parent, child in found.dag.edges), limit=1000)
-    return f"{args.score} {found.score:.6f}, {len(found.dag.edges)} edges: {edges}"
+    return f"{args.score} {found.score:.6f} by {found.method}, {len(found.dag.edges)} edges: {edges}"
 
 
 def _dot(args: argparse.Namespace) -> str:

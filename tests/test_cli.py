@@ -54,6 +54,14 @@ def test_info_says_how_large_a_network_is(capsys: Run) -> None:
     assert len(listed) == 12
 
 
+def test_the_version_and_the_bundled_networks(capsys: Run) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr() == (f"pgm {pgm.__version__}\n", "")
+    assert ok(capsys, "networks").split() == list(networks.names())
+
+
 def test_query_prints_the_posterior(capsys: Run) -> None:
     asia = networks.load("asia")
     assert ok(capsys, "query", "asia", "lung") == f"{asia.query('lung')}\n"
@@ -61,6 +69,13 @@ def test_query_prints_the_posterior(capsys: Run) -> None:
     expected = f"P(xray=yes, smoke=no) = {asia.probability(given):.6g}\n{asia.query(['lung', 'tub'], given)}\n"
     assert ok(capsys, "query", "asia", "lung", "tub", "--given", "xray=yes", "smoke=no") == expected
     assert ok(capsys, "query", "asia", "lung", "tub", "--given", "xray=yes", "--given", "smoke=no") == expected
+    for words in (
+        ["--given", "xray=yes", "smoke=no", "lung", "tub"],
+        ["lung", "--given", "xray=yes", "smoke=no", "tub"],
+        ["--given", "xray=yes", "lung", "--given", "smoke=no", "tub"],
+        ["--given", "xray=yes", "lung", "tub", "smoke=no"],
+    ):
+        assert ok(capsys, "query", "asia", *words) == expected
 
 
 def test_query_without_targets_prints_all_marginals(capsys: Run) -> None:
@@ -180,6 +195,22 @@ def test_learn_writes_a_graph(capsys: Run, tmp_path: Path, chain: Path) -> None:
     assert DAG.from_dot(target.read_text()) == DAG([("b", "a")], nodes=["a", "b", "c"])
 
 
+@pytest.mark.parametrize(("search", "method"), [
+    ("auto", "dynamic programming"),
+    ("hill-climbing", "hill climbing"),
+    ("tabu", "tabu search"),
+    ("orders", "order search"),
+    ("exact", "dynamic programming"),
+])  # fmt: skip
+def test_learn_by_other_searches(capsys: Run, tmp_path: Path, chain: Path, search: str, method: str) -> None:
+    target = tmp_path / "net.dot"
+    out = ok(capsys, "learn", str(chain), "-o", str(target), "--search", search, "--max-parents", "1")
+    assert f"by {method}" in out
+    assert len(DAG.from_dot(target.read_text()).edges) == 1
+    ok(capsys, "learn", str(chain), "-o", str(target), "--search", search, "--max-parents", "0")
+    assert DAG.from_dot(target.read_text()).edges == ()
+
+
 def test_learn_passes_warnings_on_in_one_line(capsys: Run, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("a,b,c\n0,0,0\n0,1,1\n1,0,1\n")
@@ -220,7 +251,7 @@ def test_learn_finds_out_before_the_search_that_it_cannot_write(
     def search(*arguments: object, **options: object) -> None:
         raise AssertionError("the search was started")
 
-    monkeypatch.setattr("pgm.learning.hill_climb", search)
+    monkeypatch.setattr("pgm.learning.learn_structure", search)
     (tmp_path / "folder.bif").mkdir()
     for name, message in {"missing/x.bif": "No such file or directory", "folder.bif": "Is a directory"}.items():
         target = str(tmp_path / name)

@@ -1,4 +1,7 @@
-"""Engine x network x evidence: what exact inference must agree on, and published posteriors."""
+"""All bundled networks: what exact inference must agree on with itself, and posteriors that others have published.
+
+The table of all engines against the enumerated joint is in ``test_conformance.py``.
+"""
 
 from __future__ import annotations
 

@@ -155,3 +155,25 @@ def test_the_choices_when_exact_is_too_large():
     approximate = net.approximate_marginals(evidence)
     assert not approximate.exact
     assert approximate.marginals["LVFAILURE"].values == pytest.approx(exact.values, abs=0.05)
+
+
+def test_the_class_is_found_where_it_always_was():
+    """It is put together of several modules; its public home, and what pickles refer to, is one."""
+    net = BayesianNetwork([PRIOR, CONDITIONAL])
+    assert BayesianNetwork is pgm.network.BayesianNetwork
+    assert BayesianNetwork.__module__ == "pgm.network"
+    assert b"pgm.network\x94" in pickle.dumps(net, protocol=4)
+    assert not hasattr(net, "__dict__")
+    with pytest.raises(AttributeError, match="a BayesianNetwork is immutable"):
+        net.name = "net"
+    for made in (net.do({"A": "a1"}), copy.copy(net), copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert type(made) is BayesianNetwork
+
+
+def test_every_kind_of_question_is_a_module_of_one_line_calls():
+    kinds = [base.__module__ for base in BayesianNetwork.__mro__[1:-1]]
+    assert kinds == [
+        f"pgm.network.{name}" for name in ("asking", "too_large", "understanding", "rows", "sampling", "core")
+    ]
+    public = [{name for name in vars(base) if not name.startswith("_")} for base in BayesianNetwork.__mro__[:-1]]
+    assert sum(map(len, public)) == len(set().union(*public))  # no kind hides a question of another

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgm.errors import TableError, listing
-from pgm.factors.factor import MAX_AXES, Factor, FloatArray, as_table, check_size
+from pgm.factors.factor import Factor, FloatArray, as_table
 from pgm.factors.printing import format_table
+from pgm.factors.size import MAX_AXES, check_size
 from pgm.factors.variable import Label, Variable
 
 __all__ = ["CPT"]

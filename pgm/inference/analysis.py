@@ -20,11 +20,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pgm.errors import EvidenceError
-from pgm.factors.factor import Factor, FloatArray
-from pgm.factors.variable import Label
+from pgm.errors import EvidenceError, listing
+from pgm.factors.factor import Factor, FloatArray, Names
+from pgm.factors.size import MEMORY_BUDGET
+from pgm.factors.variable import Label, Variable
 from pgm.inference.evidence import Evidence, code_targets
 from pgm.inference.exact import ExactInference
+from pgm.inference.options import checked_count, checked_number
 from pgm.inference.preparing import Question
 
 __all__ = [
@@ -40,13 +42,15 @@ __all__ = [
 ]
 
 
-def derivatives(engine: ExactInference, known: Evidence) -> tuple[list[FloatArray], float]:
+def derivatives(
+    engine: ExactInference, known: Evidence, memory_budget: int = MEMORY_BUDGET
+) -> tuple[list[FloatArray], float]:
     """Return d ln P(e) / d entry for every entry of every table, each of the shape of its table, and ln P(e).
 
     Entries that contradict the evidence have derivative 0: they do not occur in P(e). Impossible evidence has none.
     """
     question = Question("derivatives", (), frozenset(known.codes), frozenset(known.likelihoods))
-    prepared = engine.prepare(question)
+    prepared = engine.prepare(question, memory_budget)
     tables, constant = prepared.sliced(engine.with_constants(known))
     if constant == -math.inf:
         return [], -math.inf
@@ -64,11 +68,11 @@ def derivatives(engine: ExactInference, known: Evidence) -> tuple[list[FloatArra
     return whole, log_value + constant + known.log_scale
 
 
-def families(engine: ExactInference, known: Evidence) -> dict[str, Factor]:
+def families(engine: ExactInference, known: Evidence, memory_budget: int = MEMORY_BUDGET) -> dict[str, Factor]:
     """Return P(parents, child | evidence) for every variable, in declared order."""
-    found, log_value = derivatives(engine, known)
+    found, log_value = derivatives(engine, known, memory_budget)
     if log_value == -math.inf:
-        raise engine.impossible(known)
+        raise engine.impossible(known, memory_budget)
     answer = {}
     for values, derivative, scope in zip(engine.values, found, engine.scopes, strict=True):
         variables = tuple(engine.variables[number] for number in scope)
@@ -94,7 +98,7 @@ class ParameterRange:
     """The largest."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sensitivity:
     """How the posterior of one state depends on every parameter of a network.
 
@@ -109,7 +113,8 @@ class Sensitivity:
     """By child: d posterior / d parameter, of the shape of its table."""
     _linear: Mapping[str, tuple[FloatArray, FloatArray, FloatArray]] = field(repr=False)
     """By child: the table, and the derivatives of P(target = state, e) / P(e) and of P(e) / P(e)."""
-    _engine: ExactInference = field(repr=False)
+    _scopes: Mapping[str, tuple[Variable, ...]] = field(repr=False)
+    """By child: the variables of its table, in the order of the axes."""
 
     def tornado(self, spread: float = 0.1, top: int = 10) -> tuple[ParameterRange, ...]:
         """Return the parameters that move the posterior most, widest range first.
@@ -121,8 +126,8 @@ class Sensitivity:
         top
             How many to return.
         """
-        if not 0 < spread <= 1:
-            raise EvidenceError(f"spread must be between 0 and 1, not {spread!r}")
+        spread = checked_number(spread, "spread", "a number above 0, at most 1", math.nextafter(0, 1), 1)
+        top = checked_count(top, "top")
         ranges = []
         for child, (values, joint, evidence) in self._linear.items():
             free = (values > 0) & (values < 1)
@@ -140,11 +145,10 @@ class Sensitivity:
         return tuple(self._named(child, place, low, high) for _, child, place, low, high in ranges[:top])
 
     def _named(self, child: str, place: tuple[int, ...], low: float, high: float) -> ParameterRange:
-        number = self._engine.index[child]
-        scope = [self._engine.variables[v] for v in self._engine.scopes[number]]
+        scope, (values, _, _) = self._scopes[child], self._linear[child]
         labels = [variable.states[code] for variable, code in zip(scope, place, strict=True)]
         parents = {variable.name: label for variable, label in zip(scope[:-1], labels[:-1], strict=True)}
-        return ParameterRange(child, parents, labels[-1], float(self._engine.values[number][place]), low, high)
+        return ParameterRange(child, parents, labels[-1], float(values[place]), low, high)
 
 
 def _covaried(values: FloatArray, derivative: FloatArray) -> FloatArray:
@@ -162,21 +166,23 @@ def _covaried(values: FloatArray, derivative: FloatArray) -> FloatArray:
     return np.asarray(derivative - others)
 
 
-def sensitivity(engine: ExactInference, target: str, state: Label, known: Evidence) -> Sensitivity:
+def sensitivity(
+    engine: ExactInference, target: Names, state: Label, known: Evidence, memory_budget: int = MEMORY_BUDGET
+) -> Sensitivity:
     """Return how P(target = state | evidence) depends on every parameter."""
-    (number,) = code_targets(engine.index, target)
+    number, asked = _only_target(engine, target)
     code = engine.variables[number].code(state)
     if number in known.codes:
-        raise EvidenceError(f"{target!r} is observed; its posterior depends on no parameter")
-    below, log_evidence = derivatives(engine, known)
+        raise EvidenceError(f"{asked!r} is observed; its posterior depends on no parameter")
+    below, log_evidence = derivatives(engine, known, memory_budget)
     if log_evidence == -math.inf:
-        raise engine.impossible(known)
+        raise engine.impossible(known, memory_budget)
     likelihoods = {n: vector for n, vector in known.likelihoods.items() if n != number}
     shift = math.log(known.likelihoods[number][code]) if number in known.likelihoods else 0.0
     joint = Evidence({**known.codes, number: code}, likelihoods, known.log_scale)
-    above, log_joint = derivatives(engine, joint)
+    above, log_joint = derivatives(engine, joint, memory_budget)
     if log_joint == -math.inf:
-        raise EvidenceError(f"{target}={state!r} has probability zero given the evidence")
+        raise EvidenceError(f"{asked}={state!r} has probability zero given the evidence")
     posterior = math.exp(log_joint + shift - log_evidence)
     found, linear = {}, {}
     for n, values in enumerate(engine.values):
@@ -185,24 +191,37 @@ def sensitivity(engine: ExactInference, target: str, state: Label, known: Eviden
         name = engine.variables[n].name
         found[name] = numerator - posterior * denominator
         linear[name] = values, numerator, denominator
-    return Sensitivity(target, state, posterior, found, linear, engine)
+    scopes = [tuple([engine.variables[v] for v in scope]) for scope in engine.scopes]
+    return Sensitivity(asked, state, posterior, found, linear, {scope[-1].name: scope for scope in scopes})
 
 
-def mutual_information(engine: ExactInference, target: str, known: Evidence) -> dict[str, float]:
+def _only_target(engine: ExactInference, target: Names) -> tuple[int, str]:
+    """Return the number and name of the target of a question that is about a single one."""
+    numbers = code_targets(engine.index, target)
+    if len(numbers) > 1:
+        names = listing(engine.variables[number].name for number in numbers)
+        raise EvidenceError(f"this is asked about one target at a time, not {names}")
+    return numbers[0], engine.variables[numbers[0]].name
+
+
+def mutual_information(
+    engine: ExactInference, target: Names, known: Evidence, memory_budget: int = MEMORY_BUDGET
+) -> dict[str, float]:
     """Return I(target; X | evidence) in nats for every other unobserved X, largest first.
 
     It says how much observing X is expected to tell about the target: what to observe next.
     """
-    (number,) = code_targets(engine.index, target)
+    number, asked = _only_target(engine, target)
     if number in known.codes:
-        raise EvidenceError(f"{target!r} is observed; nothing more can be learned about it")
-    prior = engine.coded_marginals(known)
-    information = dict.fromkeys((name for name in prior if name != target), 0.0)
-    for code, weight in enumerate(prior[target]):
+        raise EvidenceError(f"{asked!r} is observed; nothing more can be learned about it")
+    prior = engine.coded_marginals(known, memory_budget=memory_budget)
+    information = dict.fromkeys((name for name in prior if name != asked), 0.0)
+    for code, weight in enumerate(prior[asked]):
         if weight == 0:
             continue
         likelihoods = {n: vector for n, vector in known.likelihoods.items() if n != number}
-        given = engine.coded_marginals(Evidence({**known.codes, number: code}, likelihoods, 0.0))
+        observed = Evidence({**known.codes, number: code}, likelihoods, 0.0)
+        given = engine.coded_marginals(observed, memory_budget=memory_budget)
         for name in information:
             p, q = given[name], prior[name]
             some = p > 0
@@ -213,7 +232,7 @@ def mutual_information(engine: ExactInference, target: str, known: Evidence) -> 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What one observation does to a posterior."""
+    """What one observation, or one likelihood, does to a posterior."""
 
     without: Factor
     """The posterior of the target without this observation."""
@@ -221,16 +240,19 @@ class Impact:
     """Kullback-Leibler divergence of the posterior from the one without, in nats."""
 
 
-def evidence_impact(engine: ExactInference, target: str, known: Evidence) -> dict[str, Impact]:
-    """Return for each observation what the posterior would be without it, largest divergence first."""
-    (number,) = code_targets(engine.index, target)
+def evidence_impact(
+    engine: ExactInference, target: Names, known: Evidence, memory_budget: int = MEMORY_BUDGET
+) -> dict[str, Impact]:
+    """Return for each observation and likelihood the posterior without it, largest divergence first."""
+    number, asked = _only_target(engine, target)
     if number in known.codes:
-        raise EvidenceError(f"{target!r} is observed; its posterior does not depend on other evidence")
-    full = engine.coded_marginals(known)[target]
+        raise EvidenceError(f"{asked!r} is observed; its posterior does not depend on other evidence")
+    full = engine.coded_marginals(known, memory_budget=memory_budget)[asked]
     answer = {}
-    for observed in known.codes:
+    for observed in (*known.codes, *known.likelihoods):
         codes = {n: code for n, code in known.codes.items() if n != observed}
-        without = engine.coded_marginals(known._replace(codes=codes))[target]
+        rest = Evidence(codes, {n: vector for n, vector in known.likelihoods.items() if n != observed}, 0.0)
+        without = engine.coded_marginals(rest, memory_budget=memory_budget)[asked]
         some = full > 0
         divergence = float((full[some] * np.log(full[some] / without[some])).sum())
         factor = Factor._of((engine.variables[number],), without.copy())
@@ -238,11 +260,12 @@ def evidence_impact(engine: ExactInference, target: str, known: Evidence) -> dic
     return dict(sorted(answer.items(), key=lambda item: (-item[1].divergence, engine.index[item[0]])))
 
 
-def conflict(engine: ExactInference, known: Evidence) -> float:
+def conflict(engine: ExactInference, known: Evidence, memory_budget: int = MEMORY_BUDGET) -> float:
     """Return Jensen's conflict measure, ln of the product of P(e_i) over P(e)."""
-    together = engine.coded_log_probability(known)
+    together = engine.coded_log_probability(known, memory_budget)
     if together == -math.inf:
-        raise engine.impossible(known)
+        raise engine.impossible(known, memory_budget)
     alone = [Evidence({n: code}, {}, 0.0) for n, code in known.codes.items()]
     alone += [Evidence({}, {n: vector}, 0.0) for n, vector in known.likelihoods.items()]
-    return sum(engine.coded_log_probability(single) for single in alone) - (together - known.log_scale)
+    apart = sum(engine.coded_log_probability(single, memory_budget) for single in alone)
+    return apart - (together - known.log_scale)

@@ -26,7 +26,12 @@ __all__ = [
     "code_targets",
     "connected",
     "numbered",
+    "relative",
 ]
+
+
+SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
+"""The smallest number with all its digits."""
 
 
 class Evidence(NamedTuple):
@@ -41,9 +46,12 @@ class Evidence(NamedTuple):
 
 
 def code_evidence(
-    variables: Sequence[Variable], index: Mapping[str, int], evidence: Mapping[str, Label] | None
+    variables: Sequence[Variable],
+    index: Mapping[str, int],
+    evidence: Mapping[str, Label] | None,
+    what: str = "evidence",
 ) -> dict[int, int]:
-    """Return the evidence as ``{variable number: state code}``.
+    """Return the evidence, or other states that go by what they are called, as ``{variable number: state code}``.
 
     Raises
     ------
@@ -53,8 +61,12 @@ def code_evidence(
     if evidence is None:
         return {}
     if not isinstance(evidence, Mapping):
-        raise EvidenceError(f"evidence is a mapping from variable names to states, not {evidence!r}")
-    return {numbered(index, name): variables[index[name]].code(label) for name, label in evidence.items()}
+        raise EvidenceError(f"{what} is a mapping from variable names to states, not {evidence!r}")
+    codes = {}
+    for name, label in evidence.items():
+        number = numbered(index, name)
+        codes[number] = variables[number].code(label)
+    return codes
 
 
 def numbered(index: Mapping[str, int], name: str) -> int:
@@ -93,6 +105,30 @@ def _likelihood(variable: Variable, given: Any) -> FloatArray:
     return vector
 
 
+def relative(variable: Variable, vector: FloatArray) -> FloatArray:
+    """Return a likelihood divided by its largest entry.
+
+    Raises
+    ------
+    EvidenceError
+        If that loses an entry, or digits of it: numbers so unequal cannot be told from zeros any more.
+
+    Examples
+    --------
+    >>> relative(Variable("rain", ["no", "yes"]), np.array([1e-320, 1e308]))
+    Traceback (most recent call last):
+    ...
+    pgm.errors.EvidenceError: the likelihood of 'rain' has entries more than 1e307 times as large as others, ...
+    """
+    scaled = vector / vector.max()
+    if ((scaled < SMALLEST_NORMAL) & (vector > 0)).any():
+        raise EvidenceError(
+            f"the likelihood of {variable.name!r} has entries more than 1e307 times as large as others, which are as "
+            f"good as impossible; if that is meant, make them 0: {vector.tolist()}"
+        )
+    return np.asarray(scaled)
+
+
 def by_label(variable: Variable, given: Any, what: str) -> FloatArray:
     """Return non-negative numbers for the states of a variable, given in declared order or by label.
 
@@ -128,6 +164,8 @@ def code_targets(index: Mapping[str, int], targets: Names) -> tuple[int, ...]:
     EvidenceError
         If no variable is asked for, or one twice.
     """
+    if isinstance(targets, str):
+        return (numbered(index, targets),)
     if isinstance(targets, (set, frozenset)) or not isinstance(targets, Iterable):
         raise EvidenceError(f"targets are one name or a list of names, in the order wanted, not {targets!r}")
     names = as_names(targets)

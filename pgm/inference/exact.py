@@ -10,19 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgm.errors import EvidenceError, ImpossibleEvidenceError, TooLargeError, listing
-from pgm.factors.cpt import ROUNDING
-from pgm.factors.factor import MEMORY_BUDGET, Factor, FloatArray, Names, check_size
-from pgm.factors.variable import Label, Variable
+from pgm.errors import EvidenceError, ImpossibleEvidenceError, TooLargeError
+from pgm.factors.factor import Factor, FloatArray, Names
+from pgm.factors.size import MEMORY_BUDGET, check_size
+from pgm.factors.variable import Label
 from pgm.inference.contraction import Result
-from pgm.inference.evidence import Evidence, by_label, code_evidence, code_likelihoods, code_targets, numbered
+from pgm.inference.evidence import Evidence, code_evidence, code_likelihoods, code_targets, relative
 from pgm.inference.explanation import Explanation
 from pgm.inference.maximum import MarginalMaximizer, Maximizer
+from pgm.inference.options import check_budget
 from pgm.inference.preparing import Model, Prepared, Question
 from pgm.inference.query_plan import QueryPlan
 
@@ -31,17 +32,7 @@ __all__ = ["ExactInference"]
 TRIALS = 100
 """How many parts of impossible evidence are tried in search of a small conflict."""
 
-FITTING_ROUNDS, FITTED = 1000, 1e-12
-"""Rounds of iterative proportional fitting, and the largest deviation with which it is done."""
-
 Likelihoods: TypeAlias = Mapping[str, ArrayLike | Mapping[Label, float]]
-
-
-def _distribution(variable: Variable, given: Any) -> FloatArray:
-    vector = by_label(variable, given, "the distribution")
-    if abs(vector.sum() - 1.0) > ROUNDING:
-        raise EvidenceError(f"the distribution of {variable.name!r} sums to {vector.sum():.10g}, not 1")
-    return np.asarray(vector / vector.sum())
 
 
 def _tuple(order: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -50,6 +41,16 @@ def _tuple(order: Sequence[str] | None) -> tuple[str, ...] | None:
     if not isinstance(order, Sequence) or isinstance(order, str) or not all(isinstance(name, str) for name in order):
         raise EvidenceError(f"an order is a list of names, not {order!r}")
     return tuple(order)
+
+
+def _ways_out(question: Question) -> str:
+    """Return what can be done about a question that is too large, in the words of ``BayesianNetwork``."""
+    asked = "marginals" if question.kind == "marginals" else "query" if question.targets else "log_probability"
+    return (
+        f"what can be done: a larger memory_budget=; net.{asked}_by_conditioning(...), exact in bounded memory for "
+        "more time; net.approximate_marginals(...), loopy belief propagation; net.weighted_sample(...), "
+        "net.estimate(...) or net.gibbs_sample(...), random rows"
+    )
 
 
 class ExactInference(Model):
@@ -69,21 +70,27 @@ class ExactInference(Model):
     ) -> Factor:
         """Return P(targets | evidence), its axes in the order asked. See ``BayesianNetwork.query``."""
         asked = code_targets(self.index, targets)
-        known = self.code(evidence, likelihoods, distributions)
+        known = self.code(evidence, likelihoods, distributions, memory_budget)
+        if len(asked) > 1:
+            self.check_joint(asked, memory_budget)
         codes = known.codes
-        free = tuple(target for target in asked if target not in codes and target not in self.constant)
+        free = tuple([target for target in asked if target not in codes and target not in self.constant])
         question = Question("sum", free, frozenset(codes), frozenset(known.likelihoods), _tuple(order))
-        prepared = self.prepare(question, memory_budget)
-        shape = [self.cardinalities[target] for target in asked]
-        check_size(shape, f"the joint of {len(asked)} variables", memory_budget)
+        prepared = self._ready(question, memory_budget)
         table = self._value(prepared, known).table
         total = table.sum() if free else table
         if not total > 0:
-            raise self.impossible(known)
-        scope = tuple(self.variables[target] for target in asked)
+            raise self.impossible(known, memory_budget)
+        scope = tuple([self.variables[target] for target in asked])
         if len(free) == len(asked):
             return Factor._of(scope, table / total)
         return Factor._of(scope, self._spread(asked, codes, table / total))
+
+    def check_joint(self, asked: Sequence[int], memory_budget: int) -> None:
+        """Raise TooLargeError if the joint of some variables, which is the answer, would exceed the memory budget."""
+        check_budget(memory_budget)
+        shape = [self.cardinalities[target] for target in asked]
+        check_size(shape, f"the joint of {len(asked)} variables", memory_budget)
 
     def _spread(self, asked: tuple[int, ...], codes: Mapping[int, int], table: FloatArray) -> FloatArray:
         """Return the joint in which observed targets have all their mass on the state observed."""
@@ -102,7 +109,7 @@ class ExactInference(Model):
         memory_budget: int = MEMORY_BUDGET,
     ) -> dict[str, Factor]:
         """Return the posterior marginal of every unobserved variable. See ``BayesianNetwork.marginals``."""
-        known = self.code(evidence, likelihoods, distributions)
+        known = self.code(evidence, likelihoods, distributions, memory_budget)
         found = self.coded_marginals(known, _tuple(order), memory_budget)
         return {name: Factor._of((self.variables[self.index[name]],), values) for name, values in found.items()}
 
@@ -122,11 +129,10 @@ class ExactInference(Model):
         known = self.code(evidence, likelihoods)
         asked = None if targets is None else code_targets(self.index, targets)
         maximizer, tables = self._maximizer(asked, known, memory_budget)
-        best = maximizer.best(tables)
-        if best is None:
-            raise self.impossible(known)
-        found = [best] if k == 1 else islice(maximizer.best_first(tables), k)
-        log_evidence = self._log_probability(known, memory_budget)
+        found = list(islice(maximizer.best_first(tables), k))
+        if not found:
+            raise self.impossible(known, memory_budget)
+        log_evidence = self.coded_log_probability(known, memory_budget)
         return tuple(self._explanation(asked, codes, known, log_evidence, memory_budget) for codes in found)
 
     def _maximizer(
@@ -136,11 +142,11 @@ class ExactInference(Model):
         prepared = self.prepare(self._maximum(asked, known), memory_budget)
         tables, constant = prepared.sliced(self.with_constants(known))
         if constant == -math.inf:
-            raise self.impossible(known)
+            raise self.impossible(known, memory_budget)
         if isinstance(prepared.maximizer, MarginalMaximizer):
             summed = prepared.maximizer.tables(tables)
             if summed is None:
-                raise self.impossible(known)
+                raise self.impossible(known, memory_budget)
             return prepared.maximizer.maximizer, summed
         assert prepared.maximizer is not None
         return prepared.maximizer, tables
@@ -167,7 +173,7 @@ class ExactInference(Model):
         else:
             shown = list(asked)
             likelihoods = {n: vector for n, vector in known.likelihoods.items() if n not in codes}
-            log_joint = self._log_probability(
+            log_joint = self.coded_log_probability(
                 known._replace(codes={**known.codes, **codes}, likelihoods=likelihoods), memory_budget
             )
             log_joint += sum(math.log(v[codes[n]]) for n, v in known.likelihoods.items() if n in codes)
@@ -178,11 +184,9 @@ class ExactInference(Model):
 
     def _log_joint(self, codes: Mapping[int, int], known: Evidence) -> float:
         """Return ln P of a complete joint state, likelihoods included, straight from the tables."""
-        entries = [
-            values[tuple([codes[v] for v in scope])] for values, scope in zip(self.values, self.scopes, strict=True)
-        ]
-        entries += [vector[codes[number]] for number, vector in known.likelihoods.items()]
-        return float(np.log(entries).sum()) + known.log_scale
+        entries = [entry(pick(codes)) for entry, pick in self.entries]
+        entries += [vector.item(codes[number]) for number, vector in known.likelihoods.items()]
+        return sum(map(math.log, entries)) + known.log_scale
 
     def log_probability(
         self,
@@ -196,12 +200,7 @@ class ExactInference(Model):
             known = self.code(evidence, likelihoods)
         except ImpossibleEvidenceError:  # a likelihood that rules out what is observed
             return -math.inf
-        return self._log_probability(known, memory_budget)
-
-    def _log_probability(self, known: Evidence, memory_budget: int = MEMORY_BUDGET) -> float:
-        question = Question("sum", (), frozenset(known.codes), frozenset(known.likelihoods))
-        table, log_scale = self._value(self.prepare(question, memory_budget), known)
-        return math.log(table) + log_scale + known.log_scale if table > 0 else -math.inf
+        return self.coded_log_probability(known, memory_budget)
 
     def query_plan(
         self, targets: Names | None, observed: Names = (), *, order: Sequence[str] | None = None
@@ -224,11 +223,11 @@ class ExactInference(Model):
     ) -> dict[str, FloatArray]:
         """Return the posterior of every unobserved variable as an array. Raises as :meth:`marginals` does."""
         question = Question("marginals", (), frozenset(known.codes), frozenset(known.likelihoods), order)
-        prepared = self.prepare(question, memory_budget)
+        prepared = self._ready(question, memory_budget)
         tables, constant = prepared.sliced(self.with_constants(known))
         output, log_scale = prepared.program.marginals(tables)
         if constant + log_scale == -math.inf:
-            raise self.impossible(known)
+            raise self.impossible(known, memory_budget)
         output.flags.writeable = False
         places, answer = prepared.program.places, {}
         for number, variable in enumerate(self.variables):
@@ -239,29 +238,29 @@ class ExactInference(Model):
                 answer[variable.name] = np.ones(1)
         return answer
 
-    def coded_log_probability(self, known: Evidence) -> float:
-        """Return ln P of coded evidence."""
-        return self._log_probability(known)
+    def coded_log_probability(self, known: Evidence, memory_budget: int = MEMORY_BUDGET) -> float:
+        """Return ln P of coded evidence, minus infinity if it is impossible."""
+        question = Question("sum", (), frozenset(known.codes), frozenset(known.likelihoods))
+        table, log_scale = self._value(self._ready(question, memory_budget), known)
+        return math.log(table) + log_scale + known.log_scale if table > 0 else -math.inf
 
-    def row_posteriors(self, targets: tuple[int, ...], codes: dict[int, int]) -> dict[int, FloatArray] | None:
+    def row_posteriors(
+        self, targets: tuple[int, ...], codes: dict[int, int], memory_budget: int = MEMORY_BUDGET
+    ) -> dict[int, FloatArray] | None:
         """Return the posteriors of some variables given coded evidence, or None if it is impossible."""
         known = Evidence(codes, {}, 0.0)
-        if self._log_probability(known) == -math.inf:
+        if self.coded_log_probability(known, memory_budget) == -math.inf:
             return None
-        found = self.coded_marginals(known)
+        found = self.coded_marginals(known, None, memory_budget)
         return {target: found[self.variables[target].name] for target in targets}
 
-    def row_completion(self, codes: dict[int, int]) -> dict[int, int] | None:
+    def row_completion(self, codes: dict[int, int], memory_budget: int = MEMORY_BUDGET) -> dict[int, int] | None:
         """Return the most probable joint state of what coded evidence leaves open, or None if it is impossible."""
         known = Evidence(codes, {}, 0.0)
-        prepared = self.prepare(self._maximum(None, known))
+        prepared = self.prepare(self._maximum(None, known), memory_budget)
         tables, constant = prepared.sliced(self.with_constants(known))
         assert isinstance(prepared.maximizer, Maximizer)
         return None if constant == -math.inf else prepared.maximizer.best(tables)
-
-    def row_log_probability(self, codes: dict[int, int]) -> float:
-        """Return ln P of coded evidence."""
-        return self._log_probability(Evidence(codes, {}, 0.0))
 
     # ------------------------------------------------------------------ evidence
 
@@ -270,11 +269,16 @@ class ExactInference(Model):
         evidence: Mapping[str, Label] | None,
         likelihoods: Likelihoods | None = None,
         distributions: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
     ) -> Evidence:
         """Return evidence of all kinds by number; a likelihood of an observed variable has said its say."""
         codes = code_evidence(self.variables, self.index, evidence)
         known = Evidence(codes, {}, 0.0) if likelihoods is None else self._weighed(codes, likelihoods)
-        return known if distributions is None else self.with_distributions(known, distributions)
+        if distributions is None:
+            return known
+        from pgm.inference.jeffrey import with_distributions
+
+        return with_distributions(self, known, distributions, memory_budget)
 
     def _weighed(self, codes: dict[int, int], likelihoods: Likelihoods) -> Evidence:
         vectors = code_likelihoods(self.variables, self.index, likelihoods)
@@ -286,40 +290,14 @@ class ExactInference(Model):
                 raise ImpossibleEvidenceError(f"{name}={label!r} is observed, but its likelihood is zero")
             log_scale += math.log(weight)
         log_scale += math.fsum(math.log(vector.max()) for vector in vectors.values())  # exact in any order
-        return Evidence(codes, {n: vector / vector.max() for n, vector in vectors.items()}, log_scale)
+        return Evidence(codes, {n: relative(self.variables[n], vector) for n, vector in vectors.items()}, log_scale)
 
-    def with_distributions(self, known: Evidence, distributions: Mapping[str, Any]) -> Evidence:
-        """Return evidence extended by the likelihoods that give some variables the distributions wanted.
-
-        Jeffrey's rule for one variable; for several, iterative proportional fitting: each in turn gets its
-        distribution, which upsets the others a little less each time.
-        """
-        wanted = {
-            numbered(self.index, name): _distribution(self.variables[numbered(self.index, name)], given)
-            for name, given in distributions.items()
-        }
-        for number in wanted:
-            if number in known.codes:
-                raise EvidenceError(f"{self.variables[number].name!r} is observed and cannot get another distribution")
-        wanted = {number: vector for number, vector in wanted.items() if number not in self.constant}
-        vectors = {n: known.likelihoods.get(n, np.ones(self.cardinalities[n])) for n in wanted}
-        for _ in range(FITTING_ROUNDS):
-            worst = 0.0
-            for number, vector in wanted.items():
-                now = self.coded_marginals(known._replace(likelihoods={**known.likelihoods, **vectors}))
-                current = now[self.variables[number].name]
-                if ((current == 0) & (vector > 0)).any():
-                    name = self.variables[number].name
-                    raise ImpossibleEvidenceError(
-                        f"{name!r} cannot get probability where it has none: {vector.tolist()}"
-                    )
-                worst = max(worst, float(np.abs(current - vector).max()))
-                ratio = np.divide(vector, current, out=np.zeros_like(vector), where=current > 0)
-                vectors[number] = vectors[number] * ratio / (vectors[number] * ratio).max()
-            if worst < FITTED or (len(wanted) == 1 and worst < 1):
-                return known._replace(likelihoods={**known.likelihoods, **vectors})
-        names = listing(self.variables[number].name for number in wanted)
-        raise EvidenceError(f"no distribution close to the network's gives all of {names} what they should have")
+    def _ready(self, question: Question, memory_budget: int) -> Prepared:
+        """Return the program for a question; if it is too large, the error says what else can be done."""
+        try:
+            return self.prepare(question, memory_budget)
+        except TooLargeError as error:
+            raise TooLargeError(f"{error}; {_ways_out(question)}") from None
 
     def with_constants(self, known: Evidence) -> Evidence:
         """Return the evidence with the variables of one state as if they were observed."""
@@ -334,10 +312,16 @@ class ExactInference(Model):
 
     # ------------------------------------------------------------------ impossible evidence
 
-    def impossible(self, known: Evidence) -> ImpossibleEvidenceError:
-        """Return the error that names a smallest part of the evidence that cannot happen."""
+    def impossible(self, known: Evidence, memory_budget: int = MEMORY_BUDGET) -> ImpossibleEvidenceError:
+        """Return the error that names a smallest part of the evidence that cannot happen.
+
+        Where that cannot be found out within the memory budget, or not soon, a larger part is named.
+        """
         items: list[tuple[int, int | FloatArray]] = [*known.codes.items(), *known.likelihoods.items()]
-        conflict, smallest = self._conflict(items)
+        try:
+            conflict, smallest = self._conflict(items, memory_budget)
+        except TooLargeError:
+            conflict, smallest = items, False
         named = ", ".join(
             f"{self.variables[number].name}={self.variables[number].states[what]!r}"
             if isinstance(what, int)
@@ -347,7 +331,9 @@ class ExactInference(Model):
         among = "in conflict" if smallest else "in conflict, among others that may not matter"
         return ImpossibleEvidenceError(f"the evidence has probability zero; {among}: {named}")
 
-    def _conflict(self, items: list[tuple[int, int | FloatArray]]) -> tuple[list[tuple[int, int | FloatArray]], bool]:
+    def _conflict(
+        self, items: list[tuple[int, int | FloatArray]], memory_budget: int
+    ) -> tuple[list[tuple[int, int | FloatArray]], bool]:
         """Return a subset of the evidence that is impossible, and whether each proper subset of it is possible.
 
         The last item of the shortest impossible prefix belongs to the conflict; move it to the front and repeat. Large
@@ -355,14 +341,14 @@ class ExactInference(Model):
         """
         core: list[tuple[int, int | FloatArray]] = []
         trials = 0
-        while not self._is_impossible(core):
+        while not self._is_impossible(core, memory_budget):
             low, high = 0, len(items)  # core + items[:low] is possible, core + items[:high] is not
             while high - low > 1:
                 trials += 1
                 if trials > TRIALS:
                     return [*core, *items[:high]], False
                 middle = (low + high) // 2
-                if self._is_impossible([*core, *items[:middle]]):
+                if self._is_impossible([*core, *items[:middle]], memory_budget):
                     high = middle
                 else:
                     low = middle
@@ -370,8 +356,8 @@ class ExactInference(Model):
             items = items[: high - 1]
         return core, True
 
-    def _is_impossible(self, items: list[tuple[int, int | FloatArray]]) -> bool:
+    def _is_impossible(self, items: list[tuple[int, int | FloatArray]], memory_budget: int) -> bool:
         codes = {number: what for number, what in items if isinstance(what, int)}
         vectors = {number: what for number, what in items if not isinstance(what, int)}
-        prepared = self.build(Question("sum", (), frozenset(codes), frozenset(vectors)))
+        prepared = self.build(Question("sum", (), frozenset(codes), frozenset(vectors)), memory_budget)
         return not self._value(prepared, Evidence(codes, vectors, 0.0)).table > 0

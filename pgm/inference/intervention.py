@@ -14,12 +14,10 @@ import numpy as np
 
 from pgm.errors import EvidenceError
 from pgm.factors.cpt import CPT
-from pgm.factors.factor import MEMORY_BUDGET, Factor, Names
 from pgm.factors.variable import Label
 from pgm.inference.evidence import code_evidence
-from pgm.inference.exact import ExactInference, Likelihoods
 
-__all__ = ["do", "interventional_posterior"]
+__all__ = ["do"]
 
 
 def do(cpts: Iterable[CPT], assignments: Mapping[str, Label]) -> list[CPT]:
@@ -61,34 +59,3 @@ def do(cpts: Iterable[CPT], assignments: Mapping[str, Label]) -> list[CPT]:
         child = variables[number]
         tables[number] = CPT(child, np.eye(child.cardinality)[code])
     return tables
-
-
-def interventional_posterior(
-    cpts: Iterable[CPT],
-    targets: Names,
-    assignments: Mapping[str, Label],
-    evidence: Mapping[str, Label] | None = None,
-    *,
-    likelihoods: Likelihoods | None = None,
-    memory_budget: int = MEMORY_BUDGET,
-) -> Factor:
-    """Return P(targets | evidence, do(assignments)), axes in the order asked.
-
-    Parameters
-    ----------
-    cpts
-        One table for each variable, in declared order.
-    targets, evidence, likelihoods, memory_budget
-        As in ``BayesianNetwork.query``; the evidence is seen after the intervention.
-    assignments
-        ``{name: label}``: the variables set and their states.
-
-    Raises
-    ------
-    ImpossibleEvidenceError
-        If the evidence cannot be seen after the intervention, for one because it contradicts it.
-    UnknownNameError, UnknownStateError, EvidenceError, TooLargeError
-        As ``BayesianNetwork.query`` does.
-    """
-    engine = ExactInference(do(cpts, assignments))
-    return engine.posterior(targets, evidence, likelihoods=likelihoods, memory_budget=memory_budget)

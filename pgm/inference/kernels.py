@@ -44,6 +44,12 @@ BLAS_WORK = 1 << 17
 """Multiplications up to which BLAS is not tempted to start threads: they gain nothing here and cost much when the
 machine is busy."""
 
+FEW_CELLS = 8192
+"""Up to this many cells of the joint scope a maximum is not worth rearranging the tables."""
+
+PART_CELLS = 1 << 14
+"""Cells of a product that is formed at once before maxima are taken (two such parts stay in the nearest caches)."""
+
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -253,15 +259,111 @@ def _log_sum_first(table: FloatArray, number: int) -> FloatArray:
 
 def _max_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells, rows: int | None) -> Kernel:
     if len(operands) == 1:
-        return _max_alone(operands[0], out)
+        return _max_alone(operands[0], out, cells)
+    joint = dict.fromkeys(axis for axes in operands for axis in axes)
+    if cells(joint) <= FEW_CELLS:
+        return _max_of_few(operands, out, tuple(axis for axis in joint if axis not in out), cells)
+    if len(operands) == 2:
+        return _max_of_pair(operands[0], operands[1], out, cells)
     return _blockwise(operands, out, cells, _multiply, _max_first, np.maximum)
 
 
-def _max_alone(axes: Axes, out: Axes) -> Kernel:
+def _max_alone(axes: Axes, out: Axes, cells: Cells) -> Kernel:
     gone = tuple(position for position, axis in enumerate(axes) if axis not in out)
-    left = [axis for axis in axes if axis in out]
-    order = tuple(left.index(axis) for axis in out)
-    return lambda table: np.maximum.reduce(table, axis=gone).transpose(order)
+    if not out:
+        return lambda table: np.maximum.reduce(table, axis=None)
+    order = (*gone, *(axes.index(axis) for axis in out))
+    shape = (cells(axes[position] for position in gone), *(cells((axis,)) for axis in out))
+    # a maximum along the last axis takes ten times as long where that is short; copying is cheap
+    return lambda table: np.maximum.reduce(np.ascontiguousarray(table.transpose(order)).reshape(shape))
+
+
+def _max_of_few(operands: tuple[Axes, ...], out: Axes, gone: Axes, cells: Cells) -> Kernel:
+    if not gone:
+        return _multiply(operands, out)
+    if not out:
+        product = _multiply(operands, gone)
+        return lambda *tables: np.maximum.reduce(product(*tables), axis=None)
+    product = _multiply(operands, (*gone, *out))
+    if len(gone) == 1:
+        return lambda *tables: np.maximum.reduce(product(*tables))
+    shape = (cells(gone), *(cells((axis,)) for axis in out))
+    return lambda *tables: np.maximum.reduce(product(*tables).reshape(shape))
+
+
+def _max_of_pair(left: Axes, right: Axes, out: Axes, cells: Cells) -> Kernel:
+    """Return the kernel that multiplies two tables and takes maxima over what is not in ``out``.
+
+    Notes
+    -----
+    As in :func:`contract_pair` axes are in both tables, in the left or in the right only, or maximised over. What is
+    maximised over and of one table only goes first. Then each table gets three axes and the maximised ones in front,
+    so that a product of any number of variables is a regular one, its longest axis last.
+    """
+    short_left = tuple(axis for axis in left if axis in right or axis in out)
+    short_right = tuple(axis for axis in right if axis in left or axis in out)
+    inner = tuple(axis for axis in left if axis in right and axis not in out)
+    kinds = [
+        tuple(axis for axis in out if axis in left and axis in right),
+        tuple(axis for axis in out if axis not in right),
+        tuple(axis for axis in out if axis not in left),
+    ]
+    kinds.sort(key=cells)
+    made = tuple(axis for kind in kinds for axis in kind)
+    if cells(made) < min(cells(inner), FEW_CELLS // 64):  # so short are columns slower than rows
+        return _blockwise((left, right), out, cells, _multiply, _max_first, np.maximum)
+
+    def arrangement(axes: Axes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        order = tuple(axes.index(axis) for axis in (*inner, *made) if axis in axes)
+        return order, (cells(inner), *(cells(kind) if {*kind} <= {*axes} else 1 for kind in kinds))
+
+    reduce_left, reduce_right = _max_alone(left, short_left, cells), _max_alone(right, short_right, cells)
+    (order_left, shape_left), (order_right, shape_right) = arrangement(short_left), arrangement(short_right)
+    shape = tuple(cells((axis,)) for axis in made)
+    to_out = tuple(made.index(axis) for axis in out)
+
+    def kernel(x: FloatArray, y: FloatArray) -> FloatArray:
+        x = x if short_left == left else reduce_left(x)
+        y = y if short_right == right else reduce_right(y)
+        x = np.ascontiguousarray(x.transpose(order_left)).reshape(shape_left)
+        y = np.ascontiguousarray(y.transpose(order_right)).reshape(shape_right)
+        found = _max_product(x, y)
+        return found.reshape(shape).transpose(to_out)
+
+    return kernel
+
+
+def _max_product(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the maximum over the first of four axes of the product of two tables that broadcast."""
+    _, planes, rows, columns = map(max, x.shape, y.shape)
+    height = max(1, min(planes, PART_CELLS // (rows * columns)))
+    width = rows if height > 1 else max(1, min(rows, PART_CELLS // columns))
+    result = np.empty((planes, rows, columns))
+    for top in range(0, planes, height):
+        for start in range(0, rows, width):
+            here = (slice(top, top + height), slice(start, start + width))
+            _max_of_part(_part(x, here), _part(y, here), result[here])
+    return result
+
+
+def _part(table: FloatArray, here: tuple[slice, slice]) -> FloatArray:
+    """Return the part of a table of four axes; an axis of length 1 is left as it is."""
+    first, second = (place if n > 1 else slice(None) for place, n in zip(here, table.shape[1:3], strict=True))
+    return table[:, first, second]
+
+
+def _max_of_part(x: FloatArray, y: FloatArray, result: FloatArray) -> None:
+    """Write to ``result`` the maximum over the first axis of the product, formed for so few states at once as fit."""
+    states = len(x)
+    depth = max(1, min(states, PART_CELLS // result.size))
+    buffer = np.empty((depth, *result.shape))
+    for start in range(0, states, depth):
+        product = result[None] if start == 0 and depth == 1 else buffer[: states - start]
+        _einsum("abcd,abcd->abcd", x[start : start + depth], y[start : start + depth], out=product)
+        if start == 0 and depth > 1:
+            np.maximum.reduce(product, axis=0, out=result)
+        elif start:
+            np.maximum(result, np.maximum.reduce(product) if depth > 1 else product[0], out=result)
 
 
 def _log_sum_kernel(operands: tuple[Axes, ...], out: Axes, cells: Cells, rows: int | None) -> Kernel:

@@ -16,36 +16,41 @@ Residual schedules need fewer messages, but choose them one by one; here all tab
 a few array operations, which is faster by more than that. Messages are kept as logarithms: a message may be
 extremely small without becoming zero, and what is zero is impossible.
 
+*How far off?* No bound is known that is of use, but the loops can be asked. Fix one variable in each of its states in
+turn: that opens the loops through it, and P(state, evidence), by the Bethe estimates of these runs, says with which
+weights to average their marginals. How far this moves a marginal shows what those loops do to it. A few variables are
+fixed in this way, each by itself, such that the later ones lie on loops that the earlier ones leave. It is an estimate,
+not a bound: what loops through none of them do to a marginal remains unseen, and the result says where such loops are.
+
 References
 ----------
 Pearl (1988), *Probabilistic Reasoning in Intelligent Systems*, chapter 4. Kschischang, Frey and Loeliger (2001),
 "Factor graphs and the sum-product algorithm". Koller and Friedman (2009), section 11.3. Murphy, Weiss and Jordan
-(1999), "Loopy belief propagation for approximate inference: an empirical study".
+(1999), "Loopy belief propagation for approximate inference: an empirical study". Eaton and Ghahramani (2009), "Choosing
+a variable to clamp".
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pgm.errors import EvidenceError, ImpossibleEvidenceError, listing
+from pgm.errors import ImpossibleEvidenceError
 from pgm.factors.factor import Factor, FloatArray
 from pgm.factors.variable import Label
-from pgm.inference.cutset import reduced
-from pgm.inference.evidence import Evidence
 from pgm.inference.exact import ExactInference, Likelihoods
+from pgm.inference.factor_graph import FactorGraph, strip_leaves
+from pgm.inference.options import checked_count, checked_number
 from pgm.progress import Progress
 
 __all__ = ["LoopyResult", "belief_propagation"]
 
-LEAST = -1e9
-"""Logarithms of positive numbers stop here: messages that never settle would grow out of all bounds. No forest of less
-than a million tables comes near."""
+ROUGH = 1e-5
+"""Change of a message at which the runs for the error estimate end: its first digits matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +67,38 @@ class LoopyResult:
     """Rounds."""
     residual: float
     """Largest change of a message (as a distribution) in the last round, damping left aside. It says how far the
-    messages are from standing still, not how far the marginals are from the truth: no bound of that is known."""
+    messages are from standing still, not how far the marginals are from the truth."""
     exact: bool
     """Whether the factor graph is a forest, so that the marginals and ln P(evidence) are exact."""
+    error_estimates: Mapping[str, float] | None = None
+    """``{name: about how far its marginal may be off}`` in any state, most doubtful first; zeros on forests, None if
+    not wanted. No bounds: the true error is usually of this size, and can be larger."""
+    log_probability_error_estimate: float | None = None
+    """The same for ln P(evidence)."""
+    error_variables: tuple[str, ...] = ()
+    """The variables that were fixed, one at a time, to estimate the errors."""
+    unseen: tuple[str, ...] = ()
+    """The variables on loops through none of these: here the estimates see least."""
+
+    @property
+    def largest_error_estimate(self) -> float | None:
+        """The largest of the estimated errors of all marginals, None if they were not wanted."""
+        return None if self.error_estimates is None else max(self.error_estimates.values(), default=0.0)
 
     def __str__(self) -> str:
-        kind = "exact: the factor graph is a forest" if self.exact else "an approximation of unknown error"
+        kind = "exact: the factor graph is a forest" if self.exact else f"an approximation {self._doubt()}"
         state = "converged" if self.converged else "NOT converged"
         return (
             f"{len(self.marginals)} marginals by loopy belief propagation, {kind}; {state} after {self.iterations} "
             f"rounds, residual {self.residual:.3g}; ln P(evidence) is about {self.log_probability_estimate:.6g}"
         )
+
+    def _doubt(self) -> str:
+        if not self.error_estimates:
+            return "of unknown error"
+        name, error = next(iter(self.error_estimates.items()))
+        unseen = f", loops of {len(self.unseen)} variables not looked at" if self.unseen else ""
+        return f"with errors of about {error:.2g} ({name!r}) and less{unseen}"
 
 
 def belief_propagation(
@@ -83,6 +109,7 @@ def belief_propagation(
     damping: float = 0.3,
     tol: float = 1e-9,
     max_iter: int = 1000,
+    error_variables: int = 6,
     progress: bool = True,
 ) -> LoopyResult:
     """Return approximate posterior marginals of every unobserved variable, by loopy belief propagation.
@@ -100,6 +127,9 @@ def belief_propagation(
         Largest change of any message, as a distribution, at which the messages count as converged.
     max_iter
         Most rounds. A forest takes as many as its longest path needs, whatever this says.
+    error_variables
+        How many variables to fix, each by itself, to estimate the errors; 0 for no estimate. More of them see more
+        loops and take more time: a run for each state.
     progress
         Whether to show a progress bar if it lasts.
 
@@ -123,13 +153,17 @@ def belief_propagation(
     >>> found = belief_propagation(ExactInference(asia.cpts), {"xray": "yes", "dysp": "yes"})
     >>> found.exact, found.converged, round(found.marginals["lung"]["yes"], 2)
     (False, True, 0.61)
+    >>> round(found.error_estimates["lung"], 2)
+    0.01
     >>> round(asia.query("lung", {"xray": "yes", "dysp": "yes"})["yes"], 2)
     0.62
     """
-    _check(damping, tol, max_iter)
+    schedule = _Schedule(damping, tol, max_iter).checked()
+    most = checked_count(error_variables, "error_variables")
     known = engine.code(evidence, likelihoods)
-    graph = _FactorGraph.of(engine, known)
-    messages, outcome = _propagate(graph, damping, tol, max_iter, progress)
+    graph = FactorGraph.of(engine, known)
+    with Progress("belief propagation", total=None if graph.depth is None else graph.depth + 1, show=progress) as bar:
+        messages, outcome = _propagate(graph, graph.uniform(), schedule, bar)
     beliefs, estimate = graph.beliefs(messages)
     answer: dict[str, Factor] = {}
     for number, variable in enumerate(engine.variables):
@@ -137,16 +171,24 @@ def belief_propagation(
             answer[variable.name] = Factor._of((variable,), beliefs[slice(*graph.places[number])])
         elif number in engine.constant and number not in known.codes:
             answer[variable.name] = Factor._of((variable,), np.ones(1))
-    return LoopyResult(answer, estimate + known.log_scale, *outcome, exact=graph.depth is not None)
+    found = LoopyResult(answer, estimate + known.log_scale, *outcome, exact=graph.depth is not None)
+    if not most:
+        return found
+    return _with_errors(found, _Settled(graph, messages, beliefs, estimate), schedule, most, progress)
 
 
-def _check(damping: float, tol: float, max_iter: int) -> None:
-    if not (isinstance(damping, (int, float)) and 0 <= damping < 1):
-        raise EvidenceError(f"damping is a number from 0 to below 1, not {damping!r}")
-    if not (isinstance(tol, (int, float)) and tol > 0):
-        raise EvidenceError(f"tol is a positive number, not {tol!r}")
-    if not (isinstance(max_iter, int) and max_iter >= 1):
-        raise EvidenceError(f"max_iter is a whole number of rounds, at least 1, not {max_iter!r}")
+class _Schedule(NamedTuple):
+    damping: float
+    tol: float
+    max_iter: int
+
+    def checked(self) -> _Schedule:
+        """Return the same, or raise if a number is out of range."""
+        return _Schedule(
+            checked_number(self.damping, "damping", "a number from 0 to below 1", 0, math.nextafter(1, 0)),
+            checked_number(self.tol, "tol", "a positive number", math.nextafter(0, 1), math.nextafter(math.inf, 0)),
+            checked_count(self.max_iter, "max_iter", least=1),
+        )
 
 
 class _Outcome(NamedTuple):
@@ -156,241 +198,96 @@ class _Outcome(NamedTuple):
 
 
 def _propagate(
-    graph: _FactorGraph, damping: float, tol: float, max_iter: int, progress: bool
+    graph: FactorGraph, messages: FloatArray, schedule: _Schedule, bar: Progress
 ) -> tuple[FloatArray, _Outcome]:
     """Return the messages to the variables when they have settled or the rounds are used up."""
-    messages = graph.uniform()
-    rounds = max_iter if graph.depth is None else graph.depth + 1  # the last round of a forest changes nothing
+    forest = graph.depth is not None
+    rounds = schedule.max_iter if graph.depth is None else graph.depth + 1  # the last round of a forest changes nothing
     residual, done = 0.0, 0
-    with Progress("belief propagation", total=None if graph.depth is None else rounds, show=progress) as bar:
-        while done < rounds:
-            fresh = graph.round(messages)
-            residual = float(np.max(np.abs(np.exp(fresh) - np.exp(messages)), initial=0.0))
-            if damping and graph.depth is None:
-                fresh, _ = graph.normalize((1 - damping) * fresh + damping * messages)
-            messages = fresh
-            done += 1
-            bar.step(residual=f"{residual:.2g}")
-            if graph.depth is None and residual <= tol:
-                break
-    return messages, _Outcome(graph.depth is not None or residual <= tol, done, residual)
+    while done < rounds:
+        fresh = graph.round(messages)
+        residual = float(np.max(np.abs(np.exp(fresh) - np.exp(messages)), initial=0.0))
+        if schedule.damping and not forest:
+            fresh, _ = graph.normalize((1 - schedule.damping) * fresh + schedule.damping * messages)
+        messages = fresh
+        done += 1
+        bar.step(residual=f"{residual:.2g}")
+        if not forest and residual <= schedule.tol:
+            break
+    return messages, _Outcome(forest or residual <= schedule.tol, done, residual)
 
 
-# ---------------------------------------------------------------------- the factor graph
+# ---------------------------------------------------------------------- the error estimate
 
 
-class _Segments(NamedTuple):
-    """Consecutive stretches of a flat array: one for each message, or for each variable."""
+class _Settled(NamedTuple):
+    """A graph and where its messages have settled."""
 
-    starts: NDArray[np.intp]
-    owner: NDArray[np.intp]
-    """The stretch of every entry."""
-    variables: tuple[int, ...]
-    """The variable of every stretch."""
-
-    @classmethod
-    def of(cls, variables: Sequence[int], cardinalities: Sequence[int]) -> _Segments:
-        lengths = np.array([cardinalities[variable] for variable in variables], dtype=np.intp)
-        starts = np.cumsum(lengths) - lengths
-        return cls(starts, np.repeat(np.arange(len(lengths)), lengths), tuple(variables))
+    graph: FactorGraph
+    messages: FloatArray
+    beliefs: FloatArray
+    estimate: float
+    """Of ln P(evidence), up to what all share."""
 
 
-class _Group(NamedTuple):
-    """All tables of one shape: their logarithms, stacked along the last axis, where array operations are fastest."""
-
-    tables: FloatArray
-    places: tuple[slice, ...]
-    """For every axis where its messages stand, table after table."""
-
-    def along(self, axis: int, messages: FloatArray) -> FloatArray:
-        """Return a view of the messages along one axis, shape (states, tables)."""
-        return messages[self.places[axis]].reshape(self.tables.shape[-1], -1).T
-
-    def toward(self, axis: int, messages: FloatArray) -> FloatArray:
-        """Return the messages along one axis, given those from the variables, as logarithms; shape (states, tables)."""
-        joint = self.tables
-        for other in range(len(self.places)):
-            if other != axis:
-                after = (1,) * (len(self.places) - 1 - other)
-                joint = joint + self.along(other, messages).reshape(joint.shape[other], *after, -1)
-        return _log_sum(joint, tuple(other for other in range(len(self.places)) if other != axis))
-
-
-def _log_sum(logs: FloatArray, axes: tuple[int, ...]) -> FloatArray:
-    peak = logs.max(axis=axes, keepdims=True)
-    peak[np.isneginf(peak)] = 0.0
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.exp(logs - peak).sum(axis=axes)) + peak.squeeze(axes))
+def _with_errors(found: LoopyResult, settled: _Settled, schedule: _Schedule, most: int, progress: bool) -> LoopyResult:
+    """Return the result with the changes that fixing some variables makes, as estimates of its errors."""
+    graph, variables = settled.graph, settled.graph.engine.variables
+    change, log_change = np.zeros(len(settled.beliefs)), 0.0
+    chosen, unseen = _most_doubtful(graph, settled.beliefs, most)
+    rough = schedule._replace(tol=max(schedule.tol, ROUGH))
+    with Progress("error estimate", total=None, show=progress) as bar:
+        for variable in chosen:
+            moved, log_moved = _change(settled, variable, rough, bar)
+            change, log_change = np.maximum(change, moved), max(log_change, log_moved)
+    errors = dict.fromkeys(found.marginals, 0.0)
+    for number, place in graph.places.items():
+        errors[variables[number].name] = float(change[slice(*place)].max())
+    return replace(
+        found,
+        error_estimates=dict(sorted(errors.items(), key=lambda item: -item[1])),
+        log_probability_error_estimate=log_change,
+        error_variables=tuple([variables[number].name for number in chosen]),
+        unseen=tuple([variables[number].name for number in unseen]),
+    )
 
 
-class _FactorGraph(NamedTuple):
-    """The tables that agree with the evidence, and where messages and beliefs stand in flat arrays of logarithms.
+def _most_doubtful(graph: FactorGraph, beliefs: FloatArray, most: int) -> tuple[list[int], list[int]]:
+    """Return the variables to fix, and those on loops through none of them.
 
-    Messages stand group after group, within a group axis after axis, within an axis table after table, so that each
-    axis of a group is one stretch. Beliefs stand variable after variable.
+    Fixed is where many loops meet and the state is open; each on loops through none of those before.
     """
-
-    engine: ExactInference
-    known: Evidence
-    groups: tuple[_Group, ...]
-    messages: _Segments
-    variables: _Segments
-    single: FloatArray
-    """ln of the product of all tables over a single variable, laid out as the beliefs."""
-    state: NDArray[np.intp]
-    """For every entry of a message the belief it belongs to."""
-    places: dict[int, tuple[int, int]]
-    """Where the belief of a variable stands."""
-    constant: float
-    """ln of the product of all tables over no variable."""
-    depth: int | None
-    """Rounds after which all messages are final, if the graph is a forest; None if it has loops."""
-
-    @classmethod
-    def of(cls, engine: ExactInference, known: Evidence) -> _FactorGraph:
-        codes = engine.with_constants(known).codes
-        hidden = [number for number in range(len(engine.variables)) if number not in codes]
-        ends = np.cumsum([0, *(engine.cardinalities[number] for number in hidden)]).tolist()
-        places = {number: (ends[i], ends[i + 1]) for i, number in enumerate(hidden)}
-        single, constant = np.zeros(ends[-1]), 0.0
-        alike: dict[tuple[int, ...], list[tuple[tuple[int, ...], FloatArray]]] = {}
-        for table, scope, values in reduced(engine, range(len(engine.variables)), codes):
-            if not scope and values == 0:
-                raise _impossible(engine, known, f"the table of {engine.variables[table].name!r} is zero there")
-            with np.errstate(divide="ignore"):
-                logs = np.log(values)
-            if not scope:
-                constant += float(logs)
-            elif len(scope) == 1:
-                single[slice(*places[scope[0]])] += logs
-            else:
-                alike.setdefault(values.shape, []).append((scope, logs))
-        for number, vector in known.likelihoods.items():
-            with np.errstate(divide="ignore"):
-                single[slice(*places[number])] += np.log(vector)
-        groups, owners = _grouped(alike.values())
-        segments = _Segments.of(owners, engine.cardinalities)
-        beliefs = _Segments.of(hidden, engine.cardinalities)
-        offset = np.array([places[variable][0] for variable in owners], dtype=np.intp) - segments.starts
-        state = np.arange(segments.owner.size) + offset[segments.owner]
-        depth = _depth(hidden, [scope for members in alike.values() for scope, _ in members])
-        return cls(engine, known, groups, segments, beliefs, single, state, places, constant, depth)
-
-    def uniform(self) -> FloatArray:
-        """Return the messages of the start."""
-        return self.normalize(np.zeros(self.state.size))[0]
-
-    def round(self, messages: FloatArray) -> FloatArray:
-        """Return the messages to the variables after one more round."""
-        _, outgoing = self._from_variables(messages)
-        fresh = np.empty_like(messages)
-        for group in self.groups:
-            for axis in range(len(group.places)):
-                group.along(axis, fresh)[...] = group.toward(axis, outgoing)
-        return self.normalize(fresh)[0]
-
-    def beliefs(self, messages: FloatArray) -> tuple[FloatArray, float]:
-        """Return the beliefs of all variables, and the Bethe estimate of the log of the sum over all joint states.
-
-        That is the sum of ln Z_a over tables and ln Z_i over variables minus ln Z_ia over edges, with
-        Z_a = sum of f_a times its messages, Z_i = sum of the messages to i, and Z_ia = sum of m_ia m_ai.
-        """
-        together, outgoing = self._from_variables(messages)
-        outgoing, _ = self.normalize(outgoing)
-        beliefs, by_variable = self.normalize(together, self.variables)
-        _, by_edge = self.normalize(outgoing + messages)
-        estimate = self.constant + float(by_variable.sum() - by_edge.sum())
-        for group in self.groups:
-            estimate += float(_log_sum(group.toward(0, outgoing) + group.along(0, outgoing), (0,)).sum())
-        return np.exp(beliefs), estimate
-
-    def _from_variables(self, messages: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the product of all messages to each variable, and the messages from the variables, not normalised.
-
-        Each leaves out the message it answers. Zeros are counted, for their logarithm cannot be subtracted again.
-        """
-        zero = np.isneginf(messages)
-        finite = np.where(zero, 0.0, messages)
-        size = self.single.size
-        total = self.single + np.bincount(self.state, finite, size)
-        zeros = np.bincount(self.state, zero, size)
-        outgoing = total[self.state] - finite
-        outgoing[zeros[self.state] > zero] = -math.inf
-        total[zeros > 0] = -math.inf
-        self._peaks(total, self.variables)  # messages that contradict each other are noticed here
-        return total, outgoing
-
-    def normalize(self, logs: FloatArray, segments: _Segments | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return distributions, as logarithms, and the logs of what they were divided by; messages unless said."""
-        segments = segments or self.messages
-        peaks = self._peaks(logs, segments)
-        shifted = logs - peaks[segments.owner]
-        shifted[(shifted < LEAST) & (shifted > -math.inf)] = LEAST
-        sums = np.log(np.add.reduceat(np.exp(shifted), segments.starts))
-        return shifted - sums[segments.owner], peaks + sums
-
-    def _peaks(self, logs: FloatArray, segments: _Segments) -> FloatArray:
-        """Return the largest number of each segment.
-
-        Raises
-        ------
-        ImpossibleEvidenceError
-            If one is zero throughout.
-        """
-        peaks: FloatArray = np.maximum.reduceat(logs, segments.starts)
-        if peaks.min(initial=0.0) == -math.inf:
-            name = self.engine.variables[segments.variables[int(peaks.argmin())]].name
-            raise _impossible(self.engine, self.known, f"it leaves no state of {name!r}")
-        return peaks
+    chosen: list[int] = []
+    while True:
+        _, loops = strip_leaves([variable for variable in graph.places if variable not in chosen], graph.scopes)
+        doubts = {v: (tables - 1) * _entropy(beliefs[slice(*graph.places[v])]) for v, tables in loops.items()}
+        best = max(doubts, key=lambda variable: (doubts[variable], -variable), default=None)
+        if best is None or not doubts[best] > 0 or len(chosen) == most:
+            return chosen, sorted(variable for variable, doubt in doubts.items() if doubt > 0)
+        chosen.append(best)
 
 
-def _impossible(engine: ExactInference, known: Evidence, why: str) -> ImpossibleEvidenceError:
-    names = [engine.variables[number].name for number in sorted({*known.codes, *known.likelihoods})]
-    return ImpossibleEvidenceError(f"the evidence on {listing(names)} has probability zero: {why}")
+def _entropy(distribution: FloatArray) -> float:
+    positive = distribution[distribution > 0]
+    return float(-(positive * np.log(positive)).sum())
 
 
-def _grouped(
-    alike: Iterable[list[tuple[tuple[int, ...], FloatArray]]],
-) -> tuple[tuple[_Group, ...], list[int]]:
-    """Return the groups of tables of one shape, and the variable of every message in its order."""
-    groups: list[_Group] = []
-    owners: list[int] = []
-    start = 0
-    for members in alike:
-        tables = np.stack([logs for _, logs in members], axis=-1)
-        places: list[slice] = []
-        for axis, states in enumerate(tables.shape[:-1]):
-            places.append(slice(start, start + len(members) * states))
-            owners += [scope[axis] for scope, _ in members]
-            start = places[-1].stop
-        groups.append(_Group(tables, tuple(places)))
-    return tuple(groups), owners
-
-
-def _depth(variables: Sequence[int], scopes: Sequence[Sequence[int]]) -> int | None:
-    """Return in how many rounds all messages are final, or None if the factor graph has a loop.
-
-    Leaves are stripped off layer by layer. Only a forest vanishes altogether, and half the nodes of its longest path,
-    the tables, cannot be more than its layers.
-
-    >>> _depth([0, 1, 2], [(0, 1), (1, 2)]), _depth([0, 1, 2], [(0, 1), (1, 2), (0, 2)])
-    (3, None)
-    """
-    around: dict[int, list[int]] = {variable: [] for variable in variables}
-    for table, scope in enumerate(scopes):
-        around[-1 - table] = list(scope)
-        for variable in scope:
-            around[variable].append(-1 - table)
-    degree = {node: len(neighbours) for node, neighbours in around.items()}
-    layer = [node for node, count in degree.items() if count <= 1]
-    layers, left = 0, len(around)
-    while layer:
-        layers, left = layers + 1, left - len(layer)
-        fresh = []
-        for node in layer:
-            for other in around[node]:
-                degree[other] -= 1
-                if degree[other] == 1:
-                    fresh.append(other)
-        layer = fresh
-    return None if left else layers
+def _change(settled: _Settled, variable: int, schedule: _Schedule, bar: Progress) -> tuple[FloatArray, float]:
+    """Return how far beliefs and ln P(evidence) move if they are averaged over the states of one variable."""
+    graph, beliefs = settled.graph, settled.beliefs
+    start, stop = graph.places[variable]
+    runs: list[tuple[float, FloatArray]] = []
+    for code in np.flatnonzero(beliefs[start:stop]).tolist():
+        cut = graph.given(variable, code)
+        try:
+            messages, _ = _propagate(cut, settled.messages, schedule, bar)
+            found, estimate = cut.beliefs(messages)
+        except ImpossibleEvidenceError:
+            continue
+        runs.append((estimate, found))
+    if not runs:  # no state is possible: nothing can be relied on
+        return np.ones(len(beliefs)), math.inf
+    peak = max(estimate for estimate, _ in runs)
+    weights = np.array([math.exp(estimate - peak) for estimate, _ in runs])
+    averaged = weights @ np.stack([found for _, found in runs]) / weights.sum()
+    return np.abs(averaged - beliefs), abs(peak + math.log(weights.sum()) - settled.estimate)

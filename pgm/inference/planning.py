@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pgm.errors import TooLargeError
-from pgm.factors.factor import format_bytes, format_cells
+from pgm.factors.size import format_bytes, format_cells
 from pgm.graph.elimination import best_order, interaction_graph
 
 __all__ = ["Plan", "Step", "make_plan"]

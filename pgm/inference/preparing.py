@@ -7,23 +7,33 @@ value. So a :class:`Question` holds just that; it is the key under which the pre
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from threading import Lock
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from pgm.errors import EvidenceError, listing
 from pgm.factors.cpt import CPT
-from pgm.factors.factor import MEMORY_BUDGET, FloatArray
+from pgm.factors.factor import FloatArray
+from pgm.factors.size import MEMORY_BUDGET
 from pgm.factors.variable import Variable
-from pgm.inference.contraction import Program, derivative_program, marginal_program, sum_program
+from pgm.inference.compiling import derivative_program, marginal_program, sum_program
+from pgm.inference.contraction import Program
 from pgm.inference.evidence import Evidence, ancestral, connected
 from pgm.inference.maximum import MarginalMaximizer, Maximizer
+from pgm.inference.options import check_budget
 from pgm.inference.planning import Plan, make_plan
 
-__all__ = ["Model", "Prepared", "Question"]
+__all__ = ["MAX_OPERATIONS", "Model", "Prepared", "Question"]
 
 PLANS_KEPT = 512
 """How many prepared questions are kept; the oldest goes first."""
+
+MAX_OPERATIONS = 10**11
+"""Multiplications that a method which trades time for memory takes on unless the caller allows more: some minutes to
+half an hour."""
 
 
 class Question(NamedTuple):
@@ -118,6 +128,10 @@ class Model:
         self.parents = tuple(scope[:-1] for scope in self.scopes)
         self.values = tuple(cpt.values for cpt in cpts)
         self.positive = tuple(bool(values.all()) for values in self.values)
+        self.entries: tuple[tuple[Callable[[Any], float], Callable[[Mapping[int, int]], Any]], ...] = tuple(
+            (values.item, itemgetter(*scope)) for values, scope in zip(self.values, self.scopes, strict=True)
+        )
+        """For every table what gives its entries, and what picks the place of one from the states of all variables."""
         self.constant = {number: 0 for number, states in enumerate(self.cardinalities) if states == 1}
         self._kept: dict[Hashable, Any] = {}
         self._lock = Lock()
@@ -132,13 +146,16 @@ class Model:
         EvidenceError
             If a given order leaves out a variable.
         """
-        if not (isinstance(memory_budget, (int, float)) and memory_budget > 0):
-            raise EvidenceError(f"memory_budget is a positive number of bytes, not {memory_budget!r}")
+        check_budget(memory_budget)
         prepared: Prepared = self.kept(question, lambda: self.build(question, memory_budget))
-        program = prepared.program
-        if program.peak_bytes > memory_budget:
-            program.plan.check_memory(memory_budget, self._what(question), program.peak_bytes)
+        if prepared.program.peak_bytes > memory_budget:
+            self._refuse(question, prepared, memory_budget)
         return prepared
+
+    def _refuse(self, question: Question, prepared: Prepared, memory_budget: int) -> None:
+        """Raise TooLargeError if the program would exceed the budget."""
+        program = prepared.program
+        program.plan.check_memory(memory_budget, self._what(question), program.peak_bytes)
 
     def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what was made for a key before, or make it now and keep it; the oldest of many goes."""
@@ -163,19 +180,35 @@ class Model:
             return f"the posterior of {self.variables[question.targets[0]].name!r}"
         return f"the joint of {len(question.targets)} variables"
 
-    def _needed(self, question: Question, known: set[int]) -> Sequence[int]:
-        """Return the tables that can matter."""
+    def relevant_tables(self, question: Question) -> Sequence[int]:
+        """Return the tables that can matter for a question, by number, in increasing order."""
         if question.kind in ("marginals", "derivatives", "max"):
             return range(len(self.variables))
         tables = ancestral(self.parents, [*question.targets, *question.observed, *question.soft])
         if not question.targets:
             return tables
+        known = {*question.observed, *self.constant}
         scopes = {table: [v for v in self.scopes[table] if v not in known] for table in tables}
         near = connected(scopes, question.targets)
         far = [table for table in tables if table not in near]
         if question.soft.isdisjoint(far) and all(self.positive[table] for table in far):
             return [table for table in tables if table in near]  # the rest cannot make the evidence impossible
         return tables
+
+    def reduced(
+        self, tables: Iterable[int], codes: Mapping[int, int]
+    ) -> Iterator[tuple[int, tuple[int, ...], FloatArray]]:
+        """Yield some tables with the observed variables sliced out: number, scope that is left, values.
+
+        >>> import pgm
+        >>> model = Model(pgm.networks.load("asia").cpts)
+        >>> [(scope, values.tolist()) for _, scope, values in model.reduced([1], {0: 1})]
+        [((1,), [0.01, 0.99])]
+        """
+        for table in tables:
+            scope = self.scopes[table]
+            position = tuple([codes.get(variable, slice(None)) for variable in scope])
+            yield table, tuple([v for v in scope if v not in codes]), np.asarray(self.values[table][position])
 
     def plan(self, question: Question) -> Plan:
         """Return the plan for a question, however large its tables."""
@@ -184,8 +217,13 @@ class Model:
     def build(self, question: Question, memory_budget: int = MEMORY_BUDGET) -> Prepared:
         """Return the program for a question, made now and not kept. Raises as :meth:`prepare` does."""
         layout = self._lay_out(question)
+        layout.plan.check_memory(memory_budget, self._what(question), layout.plan.largest_stored * 8)
+        prepared = self._compiled(question, layout, memory_budget)
+        self._refuse(question, prepared, memory_budget)
+        return prepared
+
+    def _compiled(self, question: Question, layout: _Layout, memory_budget: int) -> Prepared:
         plan, what = layout.plan, self._what(question)
-        plan.check_memory(memory_budget, what, plan.largest_stored * 8)
         parts = layout.tables, layout.slices, layout.constants, layout.soft, layout.numbers
         if question.kind == "derivatives":
             return Prepared(derivative_program(plan), *parts)
@@ -210,7 +248,7 @@ class Model:
         ready: list[FloatArray | None] = []
         slices: list[Slice] = []
         constants: list[tuple[FloatArray, tuple[int, ...]]] = []
-        for table in self._needed(question, known):
+        for table in self.relevant_tables(question):
             scope, values = self.scopes[table], self.values[table]
             observed = tuple((axis, variable) for axis, variable in enumerate(scope) if variable in known)
             if len(observed) == len(scope):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgm.factors.factor import format_bytes, format_cells, format_count
+from pgm.factors.size import format_bytes, format_cells, format_count
 from pgm.factors.variable import Variable
 
 if TYPE_CHECKING:

@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.errors import EvidenceError, ImpossibleEvidenceError, TooLargeError
-from pgm.factors.factor import MEMORY_BUDGET, format_bytes
+from pgm.errors import TooLargeError
+from pgm.factors.size import MEMORY_BUDGET, format_bytes
 from pgm.factors.variable import Label
 from pgm.graph.base import topological
-from pgm.inference.contraction import sum_program
+from pgm.inference.compiling import sum_program
 from pgm.inference.drawing import Draw, as_generator, draw_rows
 from pgm.inference.evidence import Evidence, ancestral
 from pgm.inference.exact import ExactInference, Likelihoods
 from pgm.inference.holes import Missing, code_missing, plant
+from pgm.inference.options import check_budget, checked_count
 from pgm.inference.preparing import Question
 
 if TYPE_CHECKING:
@@ -34,10 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ancestral_draws",
-    "checked_count",
     "data_set",
     "empty_columns",
-    "impossible",
     "posterior_draws",
     "relevant",
     "sample",
@@ -58,6 +57,7 @@ def sample(
     """Return n independent rows from P(all variables | evidence), exactly. See ``BayesianNetwork.sample``."""
     n_rows = checked_count(n)
     generator = as_generator(rng)
+    check_budget(memory_budget)
     known = engine.code(evidence, likelihoods)
     holes = () if missing is None else code_missing(engine.variables, engine.index, missing)
     columns = empty_columns(engine, range(len(engine.variables)), known, n_rows, memory_budget)
@@ -141,19 +141,6 @@ def posterior_draws(engine: ExactInference, known: Evidence, n_rows: int, memory
 # ---------------------------------------------------------------------- what all samplers share
 
 
-def checked_count(n: int, what: str = "the number of rows", least: int = 0) -> int:
-    """Return a number of rows, or of something else.
-
-    Raises
-    ------
-    EvidenceError
-        If it is not a whole number, or too small.
-    """
-    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < least:
-        raise EvidenceError(f"{what} is a whole number from {least}, not {n!r}")
-    return int(n)
-
-
 def empty_columns(
     engine: ExactInference, variables: Iterable[int], known: Evidence, n_rows: int, memory_budget: int
 ) -> dict[int, NDArray[Any]]:
@@ -189,11 +176,3 @@ def data_set(
     for column in in_order:
         column.flags.writeable = False
     return Dataset.from_codes(engine.variables, in_order, weights)
-
-
-def impossible(engine: ExactInference, known: Evidence) -> ImpossibleEvidenceError:
-    """Return the error for evidence known to be impossible, with the conflict if exact inference can tell it."""
-    try:
-        return engine.impossible(known)
-    except TooLargeError:
-        return ImpossibleEvidenceError("the evidence has probability zero")

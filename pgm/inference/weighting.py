@@ -10,34 +10,31 @@ runs; but the more improbable the evidence, the fewer rows carry nearly all the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgm.errors import EvidenceError, TooLargeError
-from pgm.factors.factor import MEMORY_BUDGET, FloatArray, Names, check_size
+from pgm.factors.factor import FloatArray, Names
+from pgm.factors.size import MEMORY_BUDGET
 from pgm.factors.variable import Label
-from pgm.inference.drawing import as_generator, draw_rows, joint_codes
-from pgm.inference.evidence import Evidence, code_targets
+from pgm.inference.drawing import draw_rows
+from pgm.inference.estimation import Request
 from pgm.inference.exact import ExactInference, Likelihoods
 from pgm.inference.sampled_posterior import SampledPosterior, effective_sample_size, estimate_by_weights
-from pgm.inference.sampling import (
-    ancestral_draws,
-    checked_count,
-    data_set,
-    empty_columns,
-    posterior_draws,
-    relevant,
-)
+from pgm.inference.sampling import ancestral_draws, data_set, empty_columns, posterior_draws
 
 if TYPE_CHECKING:
     from pgm.data.dataset import Dataset
 
-__all__ = ["WeightedSample", "likelihood_weighting", "weighted_columns", "weighted_posterior"]
+__all__ = ["WeightedSample", "likelihood_weighting", "raise_for_no_row", "weighted_columns", "weighted_posterior"]
+
+WEIGHT_BYTES = 40
+"""Bytes that a row takes beside its cells while its weight is made: five numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +60,11 @@ def likelihood_weighting(
     memory_budget: int = MEMORY_BUDGET,
 ) -> WeightedSample:
     """Return n weighted rows that agree with the evidence. See ``BayesianNetwork.weighted_sample``."""
-    n_rows = checked_count(n, least=1)
-    generator = as_generator(rng)
-    known = engine.code(evidence, likelihoods)
-    everything = set(range(len(engine.variables)))
-    columns, logs = weighted_columns(engine, known, everything, n_rows, generator, memory_budget)
-    weights, log_mean = _normalized(engine, known, logs)
+    request = Request.of(engine, None, n, rng, evidence, likelihoods, memory_budget, least=1)
+    columns, logs = weighted_columns(request)
+    weights, log_mean = _normalized(request, logs)
     size = effective_sample_size(weights)
-    return WeightedSample(data_set(engine, columns, weights), log_mean + known.log_scale, size)
+    return WeightedSample(data_set(engine, columns, weights), log_mean + request.known.log_scale, size)
 
 
 def weighted_posterior(
@@ -84,42 +78,21 @@ def weighted_posterior(
     memory_budget: int = MEMORY_BUDGET,
 ) -> SampledPosterior:
     """Return P(targets | evidence) as n weighted rows estimate it. See ``BayesianNetwork.estimate``."""
-    n_rows = checked_count(n, least=1)
-    generator = as_generator(rng)
-    asked = code_targets(engine.index, targets)
-    known = engine.code(evidence, likelihoods)
-    check_size([engine.cardinalities[t] for t in asked], f"the joint of {len(asked)} variables", memory_budget)
-    needed = relevant(engine, known, asked)
-    columns, logs = weighted_columns(engine, known, needed, n_rows, generator, memory_budget)
-    weights, _ = _normalized(engine, known, logs)
-    free, position = split_targets(engine, known, asked)
-    cardinalities = [engine.cardinalities[target] for target in free]
-    states = joint_codes(columns, free, cardinalities, n_rows)
-    estimate = estimate_by_weights(states, math.prod(cardinalities), weights)
-    scope = [engine.variables[target] for target in asked]
-    return SampledPosterior.of(scope, position, estimate, n_rows, "likelihood weighting")
+    request = Request.of(engine, targets, n, rng, evidence, likelihoods, memory_budget, least=1)
+    columns, logs = weighted_columns(request)
+    weights, _ = _normalized(request, logs)
+    return request.posterior(
+        columns, lambda states, n_states: estimate_by_weights(states, n_states, weights), "likelihood weighting"
+    )
 
 
-def split_targets(
-    engine: ExactInference, known: Evidence, asked: tuple[int, ...]
-) -> tuple[tuple[int, ...], tuple[int | slice, ...]]:
-    """Return the targets that are drawn; and for each target its state where it is known, else a slice."""
-    certain = {**engine.constant, **known.codes}
-    free = tuple(target for target in asked if target not in certain)
-    return free, tuple(certain.get(target, slice(None)) for target in asked)
-
-
-def weighted_columns(
-    engine: ExactInference,
-    known: Evidence,
-    needed: Set[int],
-    n_rows: int,
-    generator: np.random.Generator,
-    memory_budget: int,
-) -> tuple[dict[int, NDArray[Any]], FloatArray]:
-    """Return columns of the needed variables, which include all their ancestors, and the logarithm of each weight."""
-    columns = empty_columns(engine, needed, known, n_rows, memory_budget)
-    draw_rows(ancestral_draws(engine, needed - known.codes.keys(), n_rows), columns, n_rows, generator)
+def weighted_columns(request: Request) -> tuple[dict[int, NDArray[Any]], FloatArray]:
+    """Return columns of the variables that the request needs, and the logarithm of the weight of each row."""
+    engine, known, n_rows = request.engine, request.known, request.n_rows
+    needed = request.needed
+    request.check_memory(needed, WEIGHT_BYTES)
+    columns = empty_columns(engine, needed, known, n_rows, request.memory_budget)
+    draw_rows(ancestral_draws(engine, needed - known.codes.keys(), n_rows), columns, n_rows, request.generator)
     logs = np.zeros(n_rows)
     with np.errstate(divide="ignore"):
         for variable, code in sorted(known.codes.items()):
@@ -130,7 +103,7 @@ def weighted_columns(
     return columns, logs
 
 
-def _normalized(engine: ExactInference, known: Evidence, logs: FloatArray) -> tuple[FloatArray, float]:
+def _normalized(request: Request, logs: FloatArray) -> tuple[FloatArray, float]:
     """Return weights of mean one, and the log of the mean that they had.
 
     Raises
@@ -140,17 +113,17 @@ def _normalized(engine: ExactInference, known: Evidence, logs: FloatArray) -> tu
     """
     peak = float(logs.max())
     if peak == -math.inf:
-        raise_for_no_row(engine, known, len(logs))
+        raise_for_no_row(request)
     weights = np.exp(logs - peak)
     mean = float(weights.mean())
     return weights / mean, math.log(mean) + peak
 
 
-def raise_for_no_row(engine: ExactInference, known: Evidence, n_rows: int) -> None:
+def raise_for_no_row(request: Request) -> NoReturn:
     """Raise because no row agrees with the evidence; with the conflict, if it is impossible and that can be told."""
     with suppress(TooLargeError):
-        posterior_draws(engine, known, 0, MEMORY_BUDGET)
+        posterior_draws(request.engine, request.known, 0, request.memory_budget)
     raise EvidenceError(
-        f"none of {n_rows:,} rows drawn agrees with the evidence, which is impossible or too improbable for likelihood "
-        f"weighting; sampling from the exact posterior does not depend on that"
+        f"none of {request.n_rows:,} rows drawn agrees with the evidence, which is impossible or too improbable for "
+        f"likelihood weighting; sampling from the exact posterior does not depend on that"
     )

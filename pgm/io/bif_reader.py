@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pgm.errors import FormatError, UnknownStateError, listing
-from pgm.factors.factor import MAX_AXES, MEMORY_BUDGET, FloatArray, check_size, format_bytes
+from pgm.factors.factor import FloatArray
+from pgm.factors.size import MAX_AXES, MEMORY_BUDGET, check_size, format_bytes
 from pgm.factors.variable import Variable
 from pgm.io.assembly import Table, assemble, checked_rows, declared, row_name
 from pgm.io.bif_tokens import Block, Token, Tokens, blocks, unquoted

@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from pgm.errors import FormatError, listing
-from pgm.factors.factor import MAX_AXES
+from pgm.factors.size import MAX_AXES
 from pgm.factors.variable import Variable
 from pgm.io.assembly import Table, assemble, checked_rows, declared, row_name
 from pgm.network import BayesianNetwork

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import pgm
 from pgm.errors import EvidenceError, ImpossibleEvidenceError, UnknownNameError, UnknownStateError
 from pgm.factors import CPT, Variable
-from pgm.inference.intervention import do, interventional_posterior
+from pgm.inference.intervention import do
 from pgm.inference.sampling import sample
 from pgm.network import BayesianNetwork
 from tests import oracles, strategies
@@ -43,9 +43,9 @@ def test_answers_are_those_of_the_truncated_factorisation(data):
     total = math.fsum(sums.values())
     if total == 0:
         with pytest.raises(ImpossibleEvidenceError):
-            interventional_posterior(net.cpts, targets, assignments, evidence)
+            net.query(targets, evidence, do=assignments)
         return
-    answer = interventional_posterior(net.cpts, targets, assignments, evidence)
+    answer = net.query(targets, evidence, do=assignments)
     assert answer.names == tuple(targets)
     for labels, p in oracles.rows(answer):
         assert p == pytest.approx(sums.get(labels, 0.0) / total, abs=1e-12)
@@ -87,7 +87,7 @@ def test_setting_is_not_seeing():
     net = kidney_stones()
     seen = [net.query("healed", {"treatment": label})["yes"] for label in "AB"]
     assert seen == pytest.approx([273 / 350, 289 / 350])
-    set_to = [interventional_posterior(net.cpts, "healed", {"treatment": label})["yes"] for label in "AB"]
+    set_to = [net.query("healed", do={"treatment": label})["yes"] for label in "AB"]
     small, large = 357 / 700, 343 / 700
     assert set_to == pytest.approx([small * 81 / 87 + large * 192 / 263, small * 234 / 270 + large * 55 / 80])
     assert set_to == pytest.approx([0.8325, 0.7789], abs=5e-5)
@@ -96,9 +96,9 @@ def test_setting_is_not_seeing():
 def test_setting_an_effect_says_nothing_about_its_causes():
     net = pgm.networks.load("asia")
     for name in ("smoke", "bronc", "either"):
-        found = interventional_posterior(net.cpts, name, {"dysp": "yes"})
+        found = net.query(name, do={"dysp": "yes"})
         assert found.values == pytest.approx(net.query(name).values)
-    found = interventional_posterior(net.cpts, "lung", {"dysp": "yes"}, {"xray": "yes"}, likelihoods={"smoke": [3, 1]})
+    found = net.query("lung", {"xray": "yes"}, do={"dysp": "yes"}, likelihoods={"smoke": [3, 1]})
     assert found.values == pytest.approx(net.query("lung", {"xray": "yes"}, likelihoods={"smoke": [3, 1]}).values)
 
 
@@ -111,9 +111,10 @@ def test_what_is_set_can_be_drawn_from():
 
 
 def test_what_makes_no_sense_is_refused():
-    cpts = leak_network().cpts
+    net = leak_network()
+    cpts = net.cpts
     with pytest.raises(ImpossibleEvidenceError, match="conflict: Wet='no'"):
-        interventional_posterior(cpts, "Bill", {"Wet": "yes"}, {"Wet": "no"})
+        net.query("Bill", {"Wet": "no"}, do={"Wet": "yes"})
     with pytest.raises(UnknownNameError, match="'Leak'"):
         do(cpts, {"Rain": "yes"})
     with pytest.raises(UnknownStateError, match="'no', 'yes'"):

@@ -415,7 +415,7 @@ def test_nothing_left_to_infer():
 def test_the_record_says_what_it_is():
     net = pgm.networks.load("asia")
     loopy, exact = propagate(net), propagate(net, {"smoke": "yes"})
-    assert "approximation of unknown error; converged after" in str(loopy)
+    assert "approximation with errors of about 0.0033 ('dysp') and less; converged after" in str(loopy)
     assert "exact: the factor graph is a forest" in str(exact)
     with pytest.raises(dataclasses.FrozenInstanceError):
         loopy.converged = False
@@ -455,3 +455,108 @@ def test_a_progress_bar_on_a_terminal(monkeypatch):
     assert sys.stderr.getvalue() == ""
     propagate(net)
     assert "belief propagation" in sys.stderr.getvalue()
+
+
+# ---------------------------------------------------------------------- the error estimate
+
+
+def test_forests_have_no_error():
+    net = pgm.networks.load("cancer")
+    found = propagate(net, {"Xray": "positive"})
+    assert found.exact
+    assert found.error_estimates == dict.fromkeys(found.marginals, 0.0)
+    assert (found.log_probability_error_estimate, found.largest_error_estimate, found.error_variables) == (0.0, 0.0, ())
+
+
+def test_the_error_estimate_can_be_left_out():
+    net = pgm.networks.load("asia")
+    full, plain = propagate(net), propagate(net, error_variables=0)
+    assert (plain.error_estimates, plain.largest_error_estimate, plain.error_variables) == (None, None, ())
+    assert plain.marginals == full.marginals
+    assert "of unknown error" in str(plain)
+    assert "with errors of about 0.0" in str(full)
+    assert list(full.error_estimates.values()) == sorted(full.error_estimates.values(), reverse=True)
+    assert set(full.error_estimates) == set(full.marginals)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("evidence", [{}, {"d": 1}])
+def test_on_a_single_loop_the_estimate_is_the_error(seed, evidence):
+    """To fix a variable of the only loop leaves a forest, on which the average over its states is exact."""
+    net = random_net(np.random.default_rng(seed), [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"), ("d", "e")], 3, 0.4)
+    found = propagate(net, evidence)
+    if found.exact:
+        return
+    for name, factor in found.marginals.items():
+        error = np.abs(factor.values - oracles.posterior(net, [name], evidence)).max()
+        assert found.error_estimates[name] == pytest.approx(error, abs=1e-3)
+    log_p = math.log(oracles.probability(net, evidence))
+    assert found.log_probability_error_estimate == pytest.approx(abs(found.log_probability_estimate - log_p), abs=1e-3)
+
+
+def test_the_estimate_is_usually_of_the_size_of_the_error():
+    """Against enumeration, on random networks with many loops and extreme tables; ranks and sizes of the largest."""
+    rng = np.random.default_rng(0)
+    names = [f"n{i}" for i in range(9)]
+    estimated, true = [], []
+    for _ in range(40):
+        edges = [(names[j], names[i]) for i in range(1, 9) for j in rng.permutation(i)[:2]]
+        net = random_net(rng, edges, 2, 0.3)
+        row = net.sample(1, rng).to_dict()
+        evidence = {name: row[name][0] for name in names[-3:]}
+        found = propagate(net, evidence, max_iter=300)
+        if found.exact:
+            continue
+        estimated.append(found.largest_error_estimate)
+        true.append(largest_error(found, net.marginals(evidence)))
+    estimated, true = np.array(estimated), np.array(true)
+    assert len(true) >= 30
+    ranks = [np.argsort(np.argsort(values)) for values in (estimated, true)]
+    assert np.corrcoef(*ranks)[0, 1] > 0.85
+    ratio = estimated[true > 0.01] / true[true > 0.01]
+    assert len(ratio) >= 12
+    assert 0.9 < np.median(ratio) < 1.15
+    assert np.mean((ratio > 0.5) & (ratio < 2.0)) > 0.8
+
+
+def test_loops_that_are_not_looked_at_are_named():
+    """Two loops apart from each other: one variable sees one of them."""
+    edges = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"), ("d", "e"), ("e", "f"), ("e", "g"), ("f", "h"), ("g", "h")]
+    net = random_net(np.random.default_rng(1), edges, 2, 0.4)
+    evidence = {"d": 0, "h": 1}
+    one, two = (propagate(net, evidence, error_variables=number) for number in (1, 2))
+    assert len(one.error_variables) == 1
+    assert set(one.unseen) in ({"a", "b", "c"}, {"e", "f", "g"})
+    assert f"loops of {len(one.unseen)} variables not looked at" in str(one)
+    assert (len(two.error_variables), two.unseen) == (2, ())
+    errors = {
+        name: np.abs(two.marginals[name].values - oracles.posterior(net, [name], evidence)).max() for name in "abcefg"
+    }
+    for name, error in errors.items():
+        assert two.error_estimates[name] == pytest.approx(error, abs=1e-3)
+    for wrong in (-1, True, 1.5, None):
+        with pytest.raises(EvidenceError, match="error_variables is a whole number from 0"):
+            propagate(net, error_variables=wrong)
+
+
+def test_alarm_is_warned_of():
+    """One marginal of ALARM is off by 0.23; the estimate names it."""
+    net, evidence = pgm.networks.load("alarm"), {"HRBP": "HIGH", "BP": "LOW"}
+    found, exact = net.approximate_marginals(evidence), net.marginals(evidence)
+    errors = {name: np.abs(found.marginals[name].values - exact[name].values).max() for name in exact}
+    assert next(iter(found.error_estimates)) == max(errors, key=errors.get) == "EXPCO2"
+    assert errors["EXPCO2"] > 0.2
+    assert found.error_estimates["EXPCO2"] == pytest.approx(errors["EXPCO2"], rel=0.05)
+
+
+def test_a_contradiction_that_goes_unnoticed_is_doubtful():
+    """Where fixing the variable in any of its states shows that the evidence is impossible, nothing can be trusted."""
+    a, b, c = (Variable(name, [0, 1]) for name in "abc")
+    equal, seen = [[1.0, 0.0], [0.0, 1.0]], Variable("seen", [0, 1])
+    differ = [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]
+    net = BayesianNetwork([CPT(a, [0.5, 0.5]), CPT(b, equal, [a]), CPT(c, equal, [b]), CPT(seen, differ, [c, a])])
+    with pytest.raises(ImpossibleEvidenceError):
+        net.query("a", {"seen": 1})
+    found = propagate(net, {"seen": 1})
+    assert set(found.error_estimates.values()) == {1.0}
+    assert found.log_probability_error_estimate == math.inf

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgm.inference import kernels
-from pgm.inference.contraction import marginal_program, sum_program
+from pgm.inference.compiling import marginal_program, sum_program
 from pgm.inference.kernels import MaxProduct, SumProduct, contract_pair, subscripts
 from pgm.inference.planning import make_plan
 

@@ -1,0 +1,259 @@
+"""Questions to a network: posteriors, probabilities, most probable states, interventions, and what they will cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Self
+
+from pgm.factors.factor import Factor, Names
+from pgm.factors.size import MEMORY_BUDGET
+from pgm.factors.variable import Label
+from pgm.inference.exact import Likelihoods
+from pgm.inference.options import checked_count
+from pgm.network.core import Core
+
+if TYPE_CHECKING:
+    from pgm.inference.explanation import Explanation
+    from pgm.inference.query_plan import QueryPlan
+
+__all__ = ["Asking"]
+
+
+class Asking(Core):
+    """The questions of :class:`~pgm.network.BayesianNetwork` to which exact inference has the answers."""
+
+    __slots__ = ()
+
+    def query(
+        self,
+        targets: Names,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        distributions: Likelihoods | None = None,
+        do: Mapping[str, Label] | None = None,
+        order: Sequence[str] | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> Factor:
+        """Return the posterior P(targets | evidence).
+
+        Parameters
+        ----------
+        targets
+            One name, or several for their joint distribution.
+        evidence
+            Observed states, ``{name: label}``. A target that is observed has all its mass on the state observed.
+        likelihoods
+            Likelihood (virtual) evidence, ``{name: P(what was seen | state) for each state}``, in declared order or by
+            label. Only ratios matter. It is what an unreliable report of the variable says, and weighs its states; it
+            does not fix the variable's posterior.
+        distributions
+            Soft evidence by Jeffrey's rule, ``{name: distribution}``: the posterior that a variable shall have,
+            whatever the network says; several are met together by iterative proportional fitting. All else follows from
+            them as it would from observations.
+        do
+            Interventions, ``{name: state}``: these variables are set from outside, whatever their parents say, and the
+            evidence is seen afterwards. See :meth:`do`.
+        order
+            Elimination order to use instead of the best one found; must hold every variable to sum out.
+        memory_budget
+            Bytes that the tables on the way may take at once.
+
+        Returns
+        -------
+        Factor
+            Shape: the targets' cardinalities, in the order asked. Sums to one.
+
+        Raises
+        ------
+        UnknownNameError, UnknownStateError
+            For names and labels that do not exist; lists those that do.
+        EvidenceError
+            For no target or a repeated one.
+        ImpossibleEvidenceError
+            If P(evidence) = 0, even where the targets do not depend on the contradiction; names the conflict.
+        TooLargeError
+            If the tables would exceed the memory budget; nothing is allocated.
+
+        Examples
+        --------
+        >>> import pgm
+        >>> asia = pgm.networks.load("asia")
+        >>> round(asia.query("lung", {"xray": "yes", "smoke": "yes"})["yes"], 6)
+        0.645991
+        """
+        if do is not None:
+            return self.do(do).query(
+                targets,
+                evidence,
+                likelihoods=likelihoods,
+                distributions=distributions,
+                order=order,
+                memory_budget=memory_budget,
+            )
+        return self._engine.posterior(
+            targets,
+            evidence,
+            likelihoods=likelihoods,
+            distributions=distributions,
+            order=order,
+            memory_budget=memory_budget,
+        )
+
+    def marginals(
+        self,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        distributions: Likelihoods | None = None,
+        order: Sequence[str] | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> dict[str, Factor]:
+        """Return the posterior of every unobserved variable, ``{name: P(name | evidence)}``, in declared order.
+
+        One forward and one backward pass over the network give them all. Raises as :meth:`query` does.
+        """
+        return self._engine.marginals(
+            evidence,
+            likelihoods=likelihoods,
+            distributions=distributions,
+            order=order,
+            memory_budget=memory_budget,
+        )
+
+    def probability(
+        self,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> float:
+        """Return P(evidence): 0.0 if it is impossible, 1.0 if there is none.
+
+        With ``likelihoods``, the probability of the evidence and of what the likelihoods report.
+        """
+        return math.exp(self.log_probability(evidence, likelihoods=likelihoods, memory_budget=memory_budget))
+
+    def log_probability(
+        self,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> float:
+        """Return the natural logarithm of P(evidence): minus infinity if it is impossible.
+
+        Does not underflow where :meth:`probability` would.
+        """
+        return self._engine.log_probability(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+
+    def mpe(
+        self,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> Explanation:
+        """Return the most probable explanation: the joint state of all unobserved variables of largest probability.
+
+        It is in general not made of the most probable state of each variable. Of several equally probable explanations
+        it is the first: the first variable has its first state possible, and so on in declared order. Raises as
+        :meth:`query` does.
+
+        References
+        ----------
+        Koller and Friedman (2009), section 13.2.
+
+        Examples
+        --------
+        >>> import pgm
+        >>> explanation = pgm.networks.load("earthquake").mpe({"JohnCalls": "True", "MaryCalls": "True"})
+        >>> dict(explanation.assignment)
+        {'Burglary': 'True', 'Earthquake': 'False', 'Alarm': 'True'}
+        """
+        return self._engine.explanations(1, None, evidence, likelihoods=likelihoods, memory_budget=memory_budget)[0]
+
+    def map(
+        self,
+        targets: Names,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> Explanation:
+        """Return the most probable joint state of the targets, all other variables summed out (marginal MAP).
+
+        Exact, by eliminating the others before the targets; that can cost far more than :meth:`mpe`. Ties are decided
+        as there, and it raises as :meth:`query` does.
+
+        References
+        ----------
+        Park and Darwiche (2004), "Complexity results and approximation strategies for MAP explanations".
+        """
+        return self._engine.explanations(1, targets, evidence, likelihoods=likelihoods, memory_budget=memory_budget)[0]
+
+    def best_explanations(
+        self,
+        k: int,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        targets: Names | None = None,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> tuple[Explanation, ...]:
+        """Return the k most probable explanations, best first; fewer if fewer are possible.
+
+        Parameters
+        ----------
+        k
+            How many, at least 1.
+        evidence, likelihoods
+            As in :meth:`query`.
+        targets
+            Variables to explain, as in :meth:`map`; by default all that are unobserved, as in :meth:`mpe`.
+        memory_budget
+            As in :meth:`query`.
+
+        References
+        ----------
+        Nilsson (1998), "An efficient algorithm for finding the M most probable configurations in probabilistic expert
+        systems".
+        """
+        k = checked_count(k, "k", least=1)
+        return self._engine.explanations(k, targets, evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+
+    def plan(
+        self, targets: Names | None = None, observed: Names = (), *, order: Sequence[str] | None = None
+    ) -> QueryPlan:
+        """Return how a question would be answered: order, steps, largest table, operations; print it to read it.
+
+        Parameters
+        ----------
+        targets
+            As in :meth:`query`; None for all marginals.
+        observed
+            Names that will be observed; their values do not matter.
+        order
+            Elimination order to use instead of the best one found.
+        """
+        return self._engine.query_plan(targets, observed, order=order)
+
+    def do(self, assignments: Mapping[str, Label]) -> Self:
+        """Return the mutilated network: the variables named are set to these states and cut off from their parents.
+
+        References
+        ----------
+        Koller and Friedman (2009), section 21.3. Pearl (2009), *Causality*, chapter 3.
+
+        Examples
+        --------
+        >>> import pgm
+        >>> asia = pgm.networks.load("asia")
+        >>> seen, done = asia.query("smoke", {"lung": "yes"}), asia.do({"lung": "yes"}).query("smoke")
+        >>> round(seen["yes"], 3), done["yes"]
+        (0.909, 0.5)
+        """
+        from pgm.inference import intervention
+
+        return type(self)(intervention.do(self._cpts, assignments))

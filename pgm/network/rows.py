@@ -1,0 +1,256 @@
+"""Whole tables of cases: posteriors, likelihoods, predictions and completions of every row at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from pgm.errors import DataError, EvidenceError, ImpossibleEvidenceError, listing
+from pgm.factors.factor import FloatArray, Names
+from pgm.factors.size import MEMORY_BUDGET
+from pgm.factors.variable import Label
+from pgm.inference import batch
+from pgm.inference.evidence import Evidence, code_targets
+from pgm.inference.options import check_budget
+from pgm.network.core import Core
+
+if TYPE_CHECKING:
+    from pgm.data.dataset import Dataset
+
+__all__ = ["Rows"]
+
+
+class Rows(Core):
+    """The questions of :class:`~pgm.network.BayesianNetwork` about every row of a table."""
+
+    __slots__ = ()
+
+    def posterior(
+        self,
+        data: object,
+        targets: Names | None = None,
+        *,
+        impossible: Literal["raise", "nan"] = "raise",
+        memory_budget: int = MEMORY_BUDGET,
+        progress: bool = True,
+    ) -> Any:
+        """Return the posterior of one or several variables for every row of a table.
+
+        Parameters
+        ----------
+        data
+            A frame, a dict of columns, or a :class:`~pgm.data.dataset.Dataset`. Columns are matched by name; those that
+            are no variables of the network are not looked at. Missing cells, and variables without a column, are
+            summed out.
+        targets
+            One name, or several; by default all variables with a missing cell or without a column.
+        impossible
+            What to do with a row of probability zero: raise, or give NaN for that row.
+        memory_budget
+            Bytes that the tables on the way may take at once; the answer comes on top.
+        progress
+            Whether to show a progress bar if it lasts over two seconds on a terminal.
+
+        Returns
+        -------
+        ndarray or dict of ndarray
+            Shape (rows, states in declared order) for one name; ``{name: array}`` for several. Where the target itself
+            is observed its posterior is one on the state observed.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            For a row of probability zero; names the first such row and the conflict in it.
+        UnknownNameError, DataError
+            For unknown targets, and for cells that are no state of their variable.
+        TooLargeError
+            If the tables for a single row would exceed the memory budget.
+
+        Notes
+        -----
+        Exact. Rows run through one plan a few hundred at a time, so a row costs microseconds; memory is that of the
+        answer and of one chunk.
+
+        Examples
+        --------
+        >>> import pgm
+        >>> asia = pgm.networks.load("asia")
+        >>> asia.posterior({"smoke": ["yes", "no"], "xray": ["yes", None]}, "lung").round(4).tolist()
+        [[0.646, 0.354], [0.01, 0.99]]
+        """
+        _check_impossible(impossible)
+        table = self._table(data)
+        asked = self._hidden(table) if targets is None else code_targets(self._index, targets)
+        single = partial(self._engine.row_posteriors, memory_budget=memory_budget)
+        answer, zero = batch.posteriors(
+            self._engine, table, asked, single, memory_budget=memory_budget, progress=progress
+        )
+        if zero and impossible == "raise":
+            raise self._impossible_row(table, zero[0], len(zero))
+        for array in answer.values():
+            array[zero] = math.nan
+        return answer[asked[0]] if isinstance(targets, str) else {self.names[t]: answer[t] for t in asked}
+
+    def log_likelihood(self, data: object, *, memory_budget: int = MEMORY_BUDGET, progress: bool = True) -> FloatArray:
+        """Return ln P(row) for every row of a table, missing cells summed out; shape (rows,).
+
+        A row of probability zero has minus infinity; a row without any known cell has 0. Data, columns and options as
+        in :meth:`posterior`.
+        """
+        engine = self._engine
+        return batch.likelihoods(
+            engine,
+            self._table(data),
+            lambda codes: engine.coded_log_probability(Evidence(codes, {}, 0.0), memory_budget),
+            memory_budget=memory_budget,
+            progress=progress,
+        )
+
+    def posterior_chunks(
+        self,
+        chunks: Iterable[object],
+        targets: Names | None = None,
+        *,
+        impossible: Literal["raise", "nan"] = "raise",
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> Iterator[Any]:
+        """Return an iterator over :meth:`posterior` of one table after another: for data that do not fit into memory.
+
+        Parameters
+        ----------
+        chunks
+            Tables, each as :meth:`posterior` takes it: a list of them, a generator, or what reads a file in parts.
+        targets, impossible, memory_budget
+            As in :meth:`posterior`; they are checked at once, the tables as they come.
+        """
+        _check_impossible(impossible)
+        check_budget(memory_budget)
+        wanted = targets
+        if targets is not None:
+            numbers = code_targets(self._index, targets)
+            wanted = targets if isinstance(targets, str) else [self.names[number] for number in numbers]
+        tables = _tables(chunks)
+        return (
+            self.posterior(chunk, wanted, impossible=impossible, memory_budget=memory_budget, progress=False)
+            for chunk in tables
+        )
+
+    def impute(
+        self,
+        data: object,
+        *,
+        method: Literal["joint", "marginal"] = "joint",
+        memory_budget: int = MEMORY_BUDGET,
+        progress: bool = True,
+    ) -> Dataset:
+        """Return the rows with every missing cell filled in, a column for each variable of the network.
+
+        Parameters
+        ----------
+        data
+            As in :meth:`posterior`. Variables without a column are filled in as well.
+        method
+            ``"joint"``: the most probable joint state of all that a row leaves open, as :meth:`mpe` gives it.
+            ``"marginal"``: for each cell on its own its most probable state; together they may be improbable.
+        memory_budget, progress
+            As in :meth:`posterior`.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            For a row of probability zero.
+        TooLargeError
+            If the tables for a single row would exceed the memory budget.
+        """
+        from pgm.data.dataset import Dataset
+
+        if method not in ("joint", "marginal"):
+            raise EvidenceError(f"method is 'joint' or 'marginal', not {method!r}")
+        table, weights = self._table(data), data.weights if isinstance(data, Dataset) else None
+        engine = self._engine
+        if method == "joint":
+            complete = partial(engine.row_completion, memory_budget=memory_budget)
+            columns, zero = batch.completions(engine, table, complete, memory_budget=memory_budget, progress=progress)
+        else:
+            everything, single = range(len(self)), partial(engine.row_posteriors, memory_budget=memory_budget)
+            found, zero = batch.posteriors(
+                engine, table, everything, single, memory_budget=memory_budget, progress=progress
+            )
+            columns = {number: found[number].argmax(axis=1) for number in everything}
+        if zero:
+            raise self._impossible_row(table, zero[0], len(zero))
+        return Dataset.from_codes(self.variables, [columns[number] for number in range(len(self))], weights)
+
+    def predict(
+        self, data: object, targets: Names | None = None, *, memory_budget: int = MEMORY_BUDGET, progress: bool = True
+    ) -> Any:
+        """Return the most probable state of one or several variables for every row; of equal ones the first.
+
+        Data and options as in :meth:`posterior`; raises as it does.
+
+        Returns
+        -------
+        list or dict of list
+            Labels, one for each row, for one name; ``{name: labels}`` for several. Several are predicted each by
+            itself; for the most probable joint state see :meth:`impute`.
+
+        Examples
+        --------
+        >>> import pgm
+        >>> asia = pgm.networks.load("asia")
+        >>> asia.predict({"xray": ["yes", "no"], "smoke": ["yes", "no"]}, ["lung", "bronc"])
+        {'lung': ['yes', 'no'], 'bronc': ['yes', 'no']}
+        """
+        found = self.posterior(data, targets, memory_budget=memory_budget, progress=progress)
+        if isinstance(targets, str):
+            return self._most_probable(targets, found)
+        return {name: self._most_probable(name, array) for name, array in found.items()}
+
+    def _most_probable(self, name: str, posterior: FloatArray) -> list[Label]:
+        states = self.variable(name).states
+        return [states[code] for code in posterior.argmax(axis=1)]
+
+    def _table(self, data: object) -> batch.Table:
+        from pgm.data.dataset import Dataset
+        from pgm.data.frames import read_columns
+
+        names = data.names if isinstance(data, Dataset) else tuple(read_columns(data))
+        shared = [name for name in names if name in self._index]
+        if not shared:
+            raise DataError(f"no column of the data is a variable of the network; those are {listing(self.names)}")
+        own = [self.variable(name) for name in shared]
+        if isinstance(data, Dataset) and [data.variable(name) for name in shared] == own:
+            coded = data  # the codes are those of the network already
+        else:
+            coded = Dataset(data, columns=shared, variables=own)
+        return batch.Table({self._index[name]: coded.codes(name) for name in shared}, coded.n_rows)
+
+    def _hidden(self, table: batch.Table) -> tuple[int, ...]:
+        """Return the variables that some row does not know."""
+        full = {v for v, column in table.columns.items() if (column < self._engine.cardinalities[v]).all()}
+        return tuple(number for number in range(len(self)) if number not in full)
+
+    def _impossible_row(self, table: batch.Table, row: int, count: int) -> ImpossibleEvidenceError:
+        known = {v: int(c[row]) for v, c in table.columns.items() if c[row] < self._engine.cardinalities[v]}
+        reason = self._engine.impossible(Evidence(known, {}, 0.0))
+        return ImpossibleEvidenceError(f"row {row}: {reason} ({count} such rows)")
+
+
+def _check_impossible(impossible: str) -> None:
+    if impossible not in ("raise", "nan"):
+        raise EvidenceError(f"impossible is 'raise' or 'nan', not {impossible!r}")
+
+
+def _tables(chunks: Any) -> Iterator[object]:
+    """Return an iterator over tables; what is a single table, or none, is refused."""
+    from pgm.data.dataset import Dataset
+
+    is_one_table = isinstance(chunks, (Mapping, Dataset)) or hasattr(type(chunks), "columns")
+    if is_one_table or isinstance(chunks, (str, bytes)) or not isinstance(chunks, Iterable):
+        hint = "; for a single table there is posterior()" if is_one_table else ""
+        raise DataError(
+            f"chunks is an iterable of tables, such as a list of frames, not a {type(chunks).__name__}{hint}"
+        )
+    return iter(chunks)

@@ -1,0 +1,111 @@
+"""Understanding an answer: which parameters and which evidence it depends on, and what to observe next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pgm.factors.factor import Factor, Names
+from pgm.factors.size import MEMORY_BUDGET
+from pgm.factors.variable import Label
+from pgm.inference.exact import Likelihoods
+from pgm.network.core import Core
+
+if TYPE_CHECKING:
+    from pgm.inference.analysis import Impact, Sensitivity
+
+__all__ = ["Understanding"]
+
+
+class Understanding(Core):
+    """What :class:`~pgm.network.BayesianNetwork` tells about its answers."""
+
+    __slots__ = ()
+
+    def families(
+        self,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> dict[str, Factor]:
+        """Return P(parents, child | evidence) for every variable, from one forward and one backward pass.
+
+        Observed variables have all their mass on the state observed. Raises as :meth:`query` does.
+        """
+        from pgm.inference import analysis
+
+        return analysis.families(self._engine, self._engine.code(evidence, likelihoods), memory_budget)
+
+    def sensitivity(
+        self,
+        target: Names,
+        state: Label,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> Sensitivity:
+        """Return how P(target = state | evidence) depends on every parameter of the network.
+
+        Two backward passes give all derivatives; the others of a row move in proportion. The result's ``tornado()``
+        ranks parameters by how far the posterior moves.
+
+        Examples
+        --------
+        >>> import pgm
+        >>> asia = pgm.networks.load("asia")
+        >>> first = asia.sensitivity("lung", "yes", {"xray": "yes"}).tornado(top=1)[0]
+        >>> first.variable, dict(first.parents)
+        ('xray', {'either': 'no'})
+        """
+        from pgm.inference import analysis
+
+        known = self._engine.code(evidence, likelihoods)
+        return analysis.sensitivity(self._engine, target, state, known, memory_budget)
+
+    def mutual_information(
+        self,
+        target: Names,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> dict[str, float]:
+        """Return I(target; X | evidence) in nats for every other unobserved X, largest first: what to observe next."""
+        from pgm.inference import analysis
+
+        known = self._engine.code(evidence, likelihoods)
+        return analysis.mutual_information(self._engine, target, known, memory_budget)
+
+    def evidence_impact(
+        self,
+        target: Names,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> dict[str, Impact]:
+        """Return for each piece of evidence the target's posterior without it, and how far it is, largest effect first.
+
+        Each observation and each likelihood is one piece.
+        """
+        from pgm.inference import analysis
+
+        known = self._engine.code(evidence, likelihoods)
+        return analysis.evidence_impact(self._engine, target, known, memory_budget)
+
+    def conflict(
+        self,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> float:
+        """Return Jensen's conflict measure of the evidence: positive where its parts speak against each other.
+
+        It is ln of the product of P(e_i) over P(e); zero for one observation or independent ones.
+        """
+        from pgm.inference import analysis
+
+        return analysis.conflict(self._engine, self._engine.code(evidence, likelihoods), memory_budget)
