@@ -1,12 +1,12 @@
-"""The bootstrap: which edges would be found again in other data?
+"""The bootstrap: how often would an edge be found again in other data.
 
 Draw as many rows as there are from the data, with replacement; search for a graph again; repeat. The share of such
 *replicates* in which two nodes are joined estimates how far the data support the edge, its *strength*; the share of
 those in which it leads one way is its *direction*.
 
-Two artefacts are kept out of the directions. A score that cannot tell equivalent graphs apart says nothing on reversible
-edges, so graphs are compared as equivalence classes: a reversible edge counts half each way. And searches break ties by
-the order of the columns, so every replicate has its columns in another random order.
+Two artefacts are kept out of the directions. A score that cannot tell equivalent graphs apart says nothing on
+reversible edges, so graphs are compared as equivalence classes: a reversible edge counts half each way. And searches
+break ties by the order of the columns, so every replicate has its columns in another random order.
 
 The *averaged network* keeps the edges found more often than a threshold that the strengths themselves suggest. Scutari
 and Nagarajan compare their cumulative distribution F with that of a clear-cut case, in which a share t of all pairs has
@@ -137,7 +137,7 @@ class BootstrapResult:
         -----
         Edges enter by their strength. One that would close a cycle of edges that are in already is the weakest of that
         cycle and is dropped; the result lists such edges. An edge found equally often both ways stays undirected in
-        ``graph`` and gets a direction in ``dag``. The network may have more parents at a node than any single graph had.
+        ``graph`` and gets a direction in ``dag``. A node may have more parents here than in any single replicate.
         """
         limit = self.threshold if threshold is None else _checked_threshold(threshold)
         children: list[list[int]] = [[] for _ in self.names]
@@ -249,9 +249,13 @@ def bootstrap(
     --------
     >>> data = {"rain": [0] * 20 + [1] * 20, "wet": [0] * 18 + [1] * 20 + [0] * 2, "moon": [0, 1] * 20}
     >>> result = bootstrap(data, replicates=50, rng=1)
-    >>> print(result.averaged_network().graph)
-    rain - wet
-    moon
+    >>> print(result)
+    BootstrapResult: 50 replicates of 40 rows, 3 nodes, 3 edges found
+      edge          strength  direction
+      rain -> wet      1.000      0.510
+      moon -> wet      0.100      0.600
+      rain -- moon     0.080      0.500
+      averaged network: strength above 0.1
     """
     rows = DistinctRows.of(data)
     n_rows = int(rows.whole_counts().sum()) if size is None else whole_number("size", size, least=1)
@@ -266,8 +270,9 @@ def bootstrap(
             weights = generator.multinomial(n_rows, shares)
             order = generator.permutation(len(rows.names)) if permute_columns else None
             names = rows.names if order is None else [rows.canonical[number] for number in order]
-            graph = learned_graph(search(rows.weighted(weights, names), **options))
-            graphs.append(_as_pdag(graph, constraints if as_class else None))
+            graph = learned_graph(search(rows.weighted(weights, names), **options), rows.names)
+            graph = _as_pdag(graph, constraints if as_class else None)
+            graphs.append(PDAG(graph.directed, graph.undirected, rows.names))
             bar.step()
     return BootstrapResult(rows.names, n_rows, tuple(graphs))
 
@@ -275,7 +280,8 @@ def bootstrap(
 def _constraints(names: Sequence[str], options: dict[str, Any]) -> tuple[Constraints, dict[str, Any]]:
     """Return the constraints among the options, checked, and the options, with no iterator among these."""
     known = {key: tuple(options[key]) for key in ("required", "forbidden") if options.get(key) is not None}
-    return Constraints(names, **known, tiers=options.get("tiers")), {**options, **known}
+    constraints = Constraints(names, known.get("required", ()), known.get("forbidden", ()), options.get("tiers"))
+    return constraints, {**options, **known}
 
 
 def _tells_no_directions(score: Any) -> bool:

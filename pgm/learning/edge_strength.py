@@ -1,8 +1,8 @@
 """Edge strengths: how much each edge of a graph matters to its data.
 
-Take an edge out and leave the rest of the graph alone: the score changes by the difference of two local scores, those of
-the child without and with the parent. A large loss means that the data insist on the edge; a gain, that the graph is
-better off without it. A test of independence of the two ends, given the other parents, asks the same in another way.
+Take an edge out and leave the rest of the graph alone: the score changes by the difference of two local scores, those
+of the child without and with the parent. A large loss means that the data insist on the edge; a gain, that the graph
+is better off without it. A test of independence of the two ends, given the other parents, asks the same in another way.
 
 Neither says whether the edge would be found again in other data; that is what `pgm.learning.bootstrap` estimates.
 """
@@ -116,7 +116,7 @@ def edge_strengths(
     >>> data = {"rain": [0] * 20 + [1] * 20, "wet": [0] * 18 + [1] * 20 + [0] * 2, "moon": [0, 1] * 20}
     >>> print(edge_strengths(DAG([("rain", "wet"), ("moon", "wet")]), data))
     edge         change of bic without the edge
-    rain -> wet  -11.1148
+    rain -> wet  -11.0337
     moon -> wet   +3.6889
     """
     if score is not None and method is not None:

@@ -102,7 +102,7 @@ def exact_search(
         How many graphs are wanted, the best ones in order. Markov-equivalent graphs count apart, since they are
         different graphs.
     max_nodes
-        Nodes of the search tree after which to stop, proved or not; the first node is most of the work.
+        Nodes of the search tree after which to stop, proved or not; the first is as much work as many others.
     progress
         Whether to show a progress bar with bound and gap if it lasts over two seconds on a terminal.
 
@@ -147,9 +147,9 @@ def exact_search(
     source = count_source(data)
     constraints = Constraints([variable.name for variable in source.variables], required, forbidden, tiers, max_parents)
     begin = constraints.starting_graph(start)
-    wanted = checked_limit("k_best", k_best)
-    if not wanted:
+    if isinstance(k_best, bool) or not isinstance(k_best, (int, np.integer)) or k_best < 1:
         raise GraphError(f"k_best must be a whole number from 1, not {k_best!r}")
+    wanted = int(k_best)
     max_nodes = checked_limit("max_nodes", max_nodes)
     scores = FamilyScores(source, score)
     if wanted == 1 and len(constraints.names) <= DYNAMIC_PROGRAMMING:
@@ -199,6 +199,8 @@ class _Program:
     def __init__(self, scores: FamilyScores, sets: ParentSets, begin: DAG, wanted: int, bar: Progress) -> None:
         self._scores, self._bar = scores, bar
         self._families = family_columns(sets.masks, sets.scores)
+        largest = float(np.abs(self._families.score).max())
+        self._rounding = float(np.finfo(float).eps) * largest * len(sets.names)  # of costs, which are differences
         climber = OrderClimber(sets, np.random.default_rng(0))  # the same each time
         self._incumbents = Incumbents(sets, self._families, wanted, climber)
         place = {name: number for number, name in enumerate(sets.names)}
@@ -226,7 +228,7 @@ class _Program:
             tuple(self._trace),
             self._scores.n_scores,
             method=f"branch and bound ({search.n_nodes} nodes)",
-            bound=max(score, self._score(search.bound)),
+            bound=max(score, self._score(search.bound) + self._rounding),
             proven=proven,
             best=tuple(best),
         )

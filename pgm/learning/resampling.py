@@ -1,7 +1,7 @@
 """Resampling: data sets made of the same distinct rows with other weights.
 
-Bootstrap replicates, and the parts of a cross-validation, hold rows of the data again and again, or leave them out. They
-need no copies of rows: the distinct rows stay, and a new weight of each says how often it occurs.
+Bootstrap replicates, and the parts of a cross-validation, hold rows of the data again and again, or leave them out.
+They need no copies of rows: the distinct rows stay, and a new weight of each says how often it occurs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgm.data import CountTable, Dataset, count_source
-from pgm.errors import DataError
+from pgm.errors import DataError, GraphError, listing
 from pgm.factors.variable import Variable
 from pgm.graph.base import Names, names_of
 from pgm.graph.dag import DAG, as_dag
@@ -99,21 +99,25 @@ class DistinctRows:
         return Dataset.from_codes([self._variables[name] for name in order], columns, numbers[kept])
 
 
-def learned_graph(found: object) -> DAG | PDAG:
-    """Return the graph in what a search has returned.
+def learned_graph(found: object, names: Sequence[str]) -> DAG | PDAG:
+    """Return the graph in what a search has returned, given the names of the columns.
 
     Raises
     ------
     GraphError
-        If there is none.
+        If there is none, or if it has nodes that are no columns.
 
     Examples
     --------
-    >>> learned_graph(PDAG([], [("a", "b")])).undirected
+    >>> learned_graph(PDAG([], [("a", "b")]), ["a", "b", "c"]).undirected
     (('a', 'b'),)
     """
-    graph = found if isinstance(found, PDAG) else getattr(found, "cpdag", None)
-    return graph if isinstance(graph, PDAG) else as_dag(found)
+    within = found if isinstance(found, PDAG) else getattr(found, "cpdag", None)
+    graph = within if isinstance(within, PDAG) else as_dag(found)
+    unknown = sorted(set(graph.nodes).difference(names))
+    if unknown:
+        raise GraphError(f"the search returned a graph with {listing(unknown)}; the columns are {listing(names)}")
+    return graph
 
 
 def quiet(search: Search, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ _FEW = 5
 """Cuts in a round that are too few to go on as before."""
 _SHRINK = 0.7
 """Columns of the linear program are deleted when less than this part of them is left."""
-_CANDIDATES = 8
+_CANDIDATES = 20
 """Edges that are tried at both values before branching on one."""
 
 
@@ -52,8 +52,8 @@ class _Patience(NamedTuple):
     """What part of the gap is little."""
 
 
-_AT_ROOT = _Patience(0, 3, 6, 0.02)
-_BELOW = _Patience(1, 2, 2, 0.03)
+_AT_ROOT = _Patience(0, 3, 4, 0.02)
+_BELOW = _Patience(1, 2, 3, 0.03)
 
 
 class Round(NamedTuple):
@@ -128,7 +128,8 @@ class BranchAndBound:
         When interrupted, bounds and best graphs hold what was proved and found.
         """
         while self._open and not self.is_done and (max_nodes is None or self.n_nodes < max_nodes):
-            self._current = heapq.heappop(self._open)
+            self._current = self._open[0]  # first noted, then taken: an interrupt loses no node
+            heapq.heappop(self._open)
             self.n_nodes += 1
             self._work_on(self._current)
             self._current = None

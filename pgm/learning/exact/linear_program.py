@@ -12,6 +12,7 @@ Huangfu and Hall (2018), *Mathematical Programming Computation* 10, 119-142 (HiG
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ class LinearProgram:
     """
 
     def __init__(self, costs: NDArray[np.float64], limits: NDArray[np.float64]) -> None:
-        found = _find_engine()
+        found = _find_engine(_ENGINES)
         self._engine: _Warm | _Cold = _Cold(costs, limits) if found is None else _Warm(found, costs, limits)
         self.n_rows = 0
         """Number of rows."""
@@ -86,9 +87,10 @@ class LinearProgram:
         return self._engine.solve()
 
 
-def _find_engine() -> tuple[Any, Any] | None:
+@cache
+def _find_engine(places: tuple[tuple[str, str], ...]) -> tuple[Any, Any] | None:
     """Return the module and the class of a HiGHS object that keeps its basis, or None."""
-    for module_name, class_name in _ENGINES:
+    for module_name, class_name in places:
         try:
             module = import_module(module_name)
             return module, getattr(module, class_name)

@@ -32,8 +32,14 @@ from pgm.learning.exact.subset_lattice import SubsetLattice, subset_lattice
 __all__ = ["local_cuts"]
 
 _CLOSE = 1e-6
+"""How much more than 1 a graph must be worth to become a row."""
+
 _LARGEST_DENOMINATOR = 60
+"""Of the values; those with a larger one make no cut."""
+
 _ROUNDS = 60
+"""How often graphs are looked for at most."""
+
 TOGETHER = 24
 """Clusters whose programs are solved as one."""
 
