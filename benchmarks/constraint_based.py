@@ -23,8 +23,8 @@ from report import ratio, seconds, table
 import pgm
 from pgm.graph.equivalence import shd
 from pgm.graph.pdag import PDAG
-from pgm.learning.mmhc import mmhc
-from pgm.learning.pc import pc
+from pgm.learning.independence.mmhc import mmhc
+from pgm.learning.independence.pc import pc
 
 NETWORK = "alarm"
 

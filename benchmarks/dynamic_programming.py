@@ -18,7 +18,7 @@ from report import megabytes, seconds, table
 import pgm
 from pgm.learning.exact.all_subsets import all_local_scores
 from pgm.learning.exact.dynamic_programming import best_dag
-from pgm.learning.family_scores import FamilyScores
+from pgm.learning.scores.family_scores import FamilyScores
 
 DATA = ("alarm", "insurance", "coins")
 SCORES = ("bic", "bdeu")

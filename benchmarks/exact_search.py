@@ -12,7 +12,7 @@ from harness import option_parser, timed
 from report import seconds, table
 
 from pgm.data import read_csv
-from pgm.learning.exact_search import ExactResult, exact_search
+from pgm.learning.exact.exact_search import ExactResult, exact_search
 
 TABLES = Path(__file__).parent.parent / "tests" / "data" / "tables"
 OPTIMA = {"insurance": -264708.85975077713, "hailfinder": -990162.8050400699, "alarm": -218632.31567964845}

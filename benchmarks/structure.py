@@ -1,8 +1,9 @@
 """Structure learning on published tables of 20,000 rows: our default, high effort and greedy search, and pyAgrum's.
 
-The searches start from data in memory. pyAgrum learns by greedy hill climbing and by tabu search, with BIC and no prior,
-with one and with two threads; the better time is shown. All graphs are scored by us, and compared with the optimum that
-GOBNILP's authors proved for at most three parents. ``--growth`` shows how our time grows with rows and variables.
+The searches start from data in memory. pyAgrum learns by greedy hill climbing and by tabu search, with BIC and no
+prior, with one and with two threads; the better time is shown. All graphs are scored by us, and compared with the
+optimum that GOBNILP's authors proved for at most three parents. ``--growth`` shows how our time grows with rows and
+variables.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from harness import Peer, interleave, option_parser, plain_copy, set_up, timed
 from report import ratio, seconds, table
 
 import pgm
-from pgm.learning.learn_structure import learn_structure
-from pgm.learning.tabu import tabu_search
+from pgm.learning.search.learn_structure import learn_structure
+from pgm.learning.search.tabu import tabu_search
 
 TABLES = Path(__file__).parent.parent / "tests" / "data" / "tables"
 OPTIMA = {"insurance": -264708.85975077713, "alarm": -218632.31567964845, "hailfinder": -990162.8050400699}

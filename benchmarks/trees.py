@@ -14,7 +14,7 @@ from harness import interleave, introduce, option_parser, repetitions_within, ti
 from report import seconds, table
 
 import pgm
-from pgm.learning.mutual_information import mutual_information_matrix
+from pgm.learning.independence.mutual_information import mutual_information_matrix
 from pgm.learning.trees import chow_liu, tree_augmented
 
 BUDGET = 5.0

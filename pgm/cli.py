@@ -328,10 +328,9 @@ def _separate(args: argparse.Namespace) -> str:
 
 
 def _learn(args: argparse.Namespace) -> str:
-    from pgm import io
+    from pgm import io, learning
     from pgm.data import read_csv
     from pgm.io.files import check_writable, write_text
-    from pgm import learning
 
     required, forbidden = _edges(args.required), _edges(args.forbidden)
     format = io.format_of(args.output)

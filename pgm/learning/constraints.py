@@ -130,6 +130,21 @@ class Constraints:
                 found = f"{node!r} has {counted(len(parents), 'parent')}, {listing(parents)}"
                 raise GraphError(f"{what}: {found}, but max_parents is {self.max_parents}")
 
+    def in_column_order(self, dag: DAG) -> DAG:
+        """Return the equivalent graph whose edges follow the order of the names where they can.
+
+        If that one breaks a constraint, the graph itself is returned.
+
+        >>> print(Constraints(["a", "b"]).in_column_order(DAG([("b", "a")], ["a", "b"])))
+        [a][b|a]
+        """
+        other = dag.cpdag().consistent_extension()
+        try:
+            self.check(other)
+        except GraphError:
+            return dag
+        return other
+
     # ------------------------------------------------------------------ validation
 
     def _check_names(self, names: Iterable[str]) -> None:

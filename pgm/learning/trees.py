@@ -21,9 +21,9 @@ from pgm.data.checks import check_known
 from pgm.errors import DataError, GraphError, UnknownNameError, listing
 from pgm.graph.base import Edge, read_edges
 from pgm.graph.dag import DAG
-from pgm.learning.family_scores import FamilyScores
-from pgm.learning.mutual_information import mutual_information_matrix
-from pgm.learning.scores import AnyScore
+from pgm.learning.independence.mutual_information import mutual_information_matrix
+from pgm.learning.scores.family_scores import FamilyScores
+from pgm.learning.scores.scoring import AnyScore
 
 __all__ = ["chow_liu", "maximum_spanning_tree", "tree_augmented"]
 

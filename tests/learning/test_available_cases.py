@@ -11,11 +11,11 @@ import pgm
 from pgm.data import CountSource, Dataset
 from pgm.errors import DataError, MissingDataError, TableError, UnknownNameError
 from pgm.graph.dag import DAG
-from pgm.learning.available_cases import AvailableCases, NodeAverage
-from pgm.learning.family_scores import FamilyScores
-from pgm.learning.information_scores import PenalizedLikelihood
-from pgm.learning.scores import BIC, EBIC, local_scores, score
-from pgm.learning.structure_priors import EdgePrior
+from pgm.learning.scores.available_cases import AvailableCases, NodeAverage
+from pgm.learning.scores.family_scores import FamilyScores
+from pgm.learning.scores.information import PenalizedLikelihood
+from pgm.learning.scores.scoring import BIC, EBIC, local_scores, score
+from pgm.learning.scores.structure_priors import EdgePrior
 from tests.data.bundled import TRUE_GRAPHS, table
 
 

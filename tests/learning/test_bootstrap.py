@@ -16,9 +16,9 @@ from pgm.errors import DataError, EvidenceError, GraphError, MissingDataError, U
 from pgm.graph.dag import DAG
 from pgm.graph.pdag import PDAG
 from pgm.learning import hill_climb
-from pgm.learning.bootstrap import BootstrapResult, bootstrap
-from pgm.learning.pc import pc
+from pgm.learning.independence.pc import pc
 from pgm.learning.trees import chow_liu
+from pgm.learning.validation.bootstrap import BootstrapResult, bootstrap
 from tests.data.bundled import table
 
 NO_EDGES = DAG(nodes=["Species"])

@@ -12,9 +12,9 @@ from pgm.data import Dataset
 from pgm.errors import DataError, GraphError, MissingDataError, UnknownNameError
 from pgm.graph.dag import DAG
 from pgm.learning import fit_parameters, hill_climb
-from pgm.learning.cross_validation import ImpossibleRowsWarning, cross_validate, deal
-from pgm.learning.pc import pc
+from pgm.learning.independence.pc import pc
 from pgm.learning.trees import tree_augmented
+from pgm.learning.validation.cross_validation import ImpossibleRowsWarning, cross_validate, deal
 from tests.data.bundled import table
 
 ROWS = [("n", 0, "u"), ("n", 0, "u"), ("n", 1, "v"), ("y", 1, "v"), ("y", 1, "u"), ("y", 1, "v"), ("n", 0, "v"),

@@ -17,16 +17,16 @@ from pgm.errors import GraphError, TableError, TooLargeError
 from pgm.factors.variable import Variable
 from pgm.graph.dag import DAG
 from pgm.learning import Constraints
-from pgm.learning.bayesian_scores import BDJ, K2, BDeu, BDs
 from pgm.learning.exact import all_subsets
 from pgm.learning.exact.all_subsets import all_local_scores, subset_scores
 from pgm.learning.exact.dynamic_programming import best_dag, check_n_variables, mask_at, place_of, scatter
-from pgm.learning.family_scores import FamilyScores
-from pgm.learning.information_scores import AIC, BIC, EBIC, LogLikelihood
-from pgm.learning.normalized_likelihood import QNML
-from pgm.learning.parent_sets import ParentSets, members
-from pgm.learning.scores import score
-from pgm.learning.structure_priors import EdgePrior, FanInPrior
+from pgm.learning.scores.bayesian import BDJ, K2, BDeu, BDs
+from pgm.learning.scores.family_scores import FamilyScores
+from pgm.learning.scores.information import AIC, BIC, EBIC, LogLikelihood
+from pgm.learning.scores.normalized_likelihood import QNML
+from pgm.learning.scores.scoring import score
+from pgm.learning.scores.structure_priors import EdgePrior, FanInPrior
+from pgm.learning.search.parent_sets import ParentSets, members
 from tests.data.bundled import table
 
 OPTIMA = [

@@ -8,10 +8,10 @@ from pgm.data import Dataset
 from pgm.errors import GraphError, MissingDataError, TableError, UnknownNameError
 from pgm.graph.dag import DAG
 from pgm.learning import fit_parameters, hill_climb, score
-from pgm.learning.edge_strength import edge_strengths
-from pgm.learning.independence import independence_test
-from pgm.learning.scores import BIC, EBIC, NodeAverage
-from pgm.learning.structure_priors import EdgePrior
+from pgm.learning.independence.tests import independence_test
+from pgm.learning.scores.scoring import BIC, EBIC, NodeAverage
+from pgm.learning.scores.structure_priors import EdgePrior
+from pgm.learning.validation.edge_strength import edge_strengths
 from tests.data.bundled import TRUE_GRAPHS, table
 
 LEARNING_TEST = DAG.from_string(TRUE_GRAPHS["learning.test"])

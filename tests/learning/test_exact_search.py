@@ -12,10 +12,10 @@ from pgm.data import Dataset
 from pgm.errors import GraphError, TooLargeError, UnknownNameError
 from pgm.graph.dag import DAG
 from pgm.learning import Constraints, score
-from pgm.learning import exact_search as module
-from pgm.learning.bayesian_scores import K2, BDeu
 from pgm.learning.exact import branch_and_bound, linear_program
-from pgm.learning.exact_search import ExactResult, exact_search
+from pgm.learning.exact import exact_search as module
+from pgm.learning.exact.exact_search import ExactResult, exact_search
+from pgm.learning.scores.bayesian import K2, BDeu
 from tests.data.bundled import table
 
 OPTIMA = [

@@ -23,8 +23,8 @@ from pgm.learning.exact.local_cuts import local_cuts
 from pgm.learning.exact.relaxation import Relaxation
 from pgm.learning.exact.separation import EFFORTS, edge_weights, violated_cuts
 from pgm.learning.exact.subset_lattice import subset_lattice
-from pgm.learning.orderings import OrderClimber
-from pgm.learning.parent_sets import ParentSets
+from pgm.learning.search.orderings import OrderClimber
+from pgm.learning.search.parent_sets import ParentSets
 
 
 def random_sets(n: int, rng: np.random.Generator, keep_all: bool = False) -> ParentSets:

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from pgm.data import Dataset, count_source
 from pgm.errors import GraphError, MissingDataError, TooLargeError, UnknownNameError
 from pgm.graph.dag import DAG
-from pgm.learning import Constraints, SearchResult, family_scores, fit_parameters, hill_climb, score
-from pgm.learning.neighbourhood import Neighbourhood, Step
-from pgm.learning.order_search import order_search
-from pgm.learning.scores import SCORING_COPIES
+from pgm.learning import Constraints, SearchResult, fit_parameters, hill_climb, score
+from pgm.learning.scores import family_scores
+from pgm.learning.scores.scoring import SCORING_COPIES
+from pgm.learning.search.neighbourhood import Neighbourhood, Step
+from pgm.learning.search.order_search import order_search
 from tests.data.bundled import TRUE_GRAPHS, table
 
 PUBLISHED = [

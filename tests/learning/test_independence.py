@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from pgm.data import Dataset
 from pgm.errors import DataError, EvidenceError, MissingDataError, TooLargeError, UnknownNameError
-from pgm.learning.contingency import StratifiedTables, chi_square_tail, random_tables, shrunken
-from pgm.learning.independence import METHODS, independence_test
-from pgm.learning.mutual_information import mutual_information, mutual_information_matrix
+from pgm.learning.independence.contingency import StratifiedTables, chi_square_tail, random_tables, shrunken
+from pgm.learning.independence.mutual_information import mutual_information, mutual_information_matrix
+from pgm.learning.independence.tests import METHODS, independence_test
 from tests.data.bundled import table
 
 

@@ -9,7 +9,7 @@ from pgm.data import Dataset
 from pgm.errors import DataError, GraphError, MissingDataError, UnknownNameError
 from pgm.graph.dag import DAG
 from pgm.learning import hill_climb, score
-from pgm.learning.mmhc import mmhc, mmpc
+from pgm.learning.independence.mmhc import mmhc, mmpc
 from tests.data.bundled import TRUE_GRAPHS, table
 
 

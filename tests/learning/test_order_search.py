@@ -12,12 +12,12 @@ from pgm.data import Dataset
 from pgm.errors import GraphError, MissingDataError
 from pgm.graph.dag import DAG
 from pgm.learning import Constraints, fit_parameters, hill_climb, score
-from pgm.learning.bayesian_scores import K2, BDeu
-from pgm.learning.family_scores import FamilyScores
-from pgm.learning.learn_structure import learn_structure
-from pgm.learning.order_search import order_search
-from pgm.learning.orderings import OrderClimber, _inserted
-from pgm.learning.parent_sets import ParentSets, all_parent_sets, members
+from pgm.learning.scores.bayesian import K2, BDeu
+from pgm.learning.scores.family_scores import FamilyScores
+from pgm.learning.search.learn_structure import learn_structure
+from pgm.learning.search.order_search import order_search
+from pgm.learning.search.orderings import OrderClimber, _inserted
+from pgm.learning.search.parent_sets import ParentSets, all_parent_sets, members
 from tests.data.bundled import table
 from tests.learning.test_parent_sets import random_data
 

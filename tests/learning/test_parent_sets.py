@@ -9,14 +9,15 @@ import pytest
 
 from pgm.data import Dataset
 from pgm.errors import TooLargeError
-from pgm.learning import Constraints, parent_sets
-from pgm.learning.bayesian_scores import K2, BDeu
-from pgm.learning.family_scores import FamilyScores
-from pgm.learning.information_scores import AIC, BIC
-from pgm.learning.joint_scores import JointScores, is_joint
-from pgm.learning.normalized_likelihood import QNML
-from pgm.learning.parent_sets import ParentSets, all_parent_sets, members
-from pgm.learning.structure_priors import EdgePrior
+from pgm.learning import Constraints
+from pgm.learning.scores.bayesian import K2, BDeu
+from pgm.learning.scores.family_scores import FamilyScores
+from pgm.learning.scores.information import AIC, BIC
+from pgm.learning.scores.joint_scores import JointScores, is_joint
+from pgm.learning.scores.normalized_likelihood import QNML
+from pgm.learning.scores.structure_priors import EdgePrior
+from pgm.learning.search import parent_sets
+from pgm.learning.search.parent_sets import ParentSets, all_parent_sets, members
 from tests.data.bundled import table
 
 

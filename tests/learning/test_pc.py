@@ -15,8 +15,8 @@ from pgm.errors import DataError, GraphError, MissingDataError, UnknownNameError
 from pgm.graph.dag import DAG
 from pgm.graph.equivalence import shd
 from pgm.graph.pdag import PDAG
-from pgm.learning.colliders import Verdict, colliders_of, direct_skeleton, unshielded_triples
-from pgm.learning.pc import pc
+from pgm.learning.independence.colliders import Verdict, colliders_of, direct_skeleton, unshielded_triples
+from pgm.learning.independence.pc import pc
 from pgm.network import BayesianNetwork
 from pgm.networks import load
 from tests.data.bundled import TRUE_GRAPHS, table

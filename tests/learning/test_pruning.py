@@ -14,20 +14,20 @@ from pgm.data import Dataset
 from pgm.errors import GraphError, TooLargeError
 from pgm.factors.variable import Variable
 from pgm.learning import Constraints
-from pgm.learning.bayesian_scores import BDJ, K2, BDeu, BDs
-from pgm.learning.family_scores import FamilyScores
-from pgm.learning.information_scores import AIC, BIC, EBIC, LogLikelihood
-from pgm.learning.normalized_likelihood import FNML, QNML
-from pgm.learning.parent_sets import all_parent_sets, members
-from pgm.learning.pruning import largest_useful_table, pruned_parent_sets
-from pgm.learning.structure_priors import EdgePrior, FanInPrior
-from pgm.learning.superset_bounds import (
+from pgm.learning.exact.pruning import largest_useful_table, pruned_parent_sets
+from pgm.learning.exact.superset_bounds import (
     FullTable,
     SupersetBound,
     first_occurrence_bounds,
     fixed_prior_bounds,
     penalty_bound,
 )
+from pgm.learning.scores.bayesian import BDJ, K2, BDeu, BDs
+from pgm.learning.scores.family_scores import FamilyScores
+from pgm.learning.scores.information import AIC, BIC, EBIC, LogLikelihood
+from pgm.learning.scores.normalized_likelihood import FNML, QNML
+from pgm.learning.scores.structure_priors import EdgePrior, FanInPrior
+from pgm.learning.search.parent_sets import all_parent_sets, members
 from tests.data.bundled import table
 
 BOUNDED = [

@@ -15,11 +15,10 @@ import pgm
 from pgm.data import Dataset
 from pgm.errors import TableError, UnknownNameError
 from pgm.graph.dag import DAG
-from pgm.learning import normalized_likelihood as nml
-from pgm.learning.decomposable import JointScore
-from pgm.learning.family_scores import FamilyScores
-from pgm.learning.score_tables import _BLOCK, CountFunction, log_rising, n_log_n
-from pgm.learning.scores import (
+from pgm.learning.scores import normalized_likelihood as nml
+from pgm.learning.scores.decomposable import JointScore
+from pgm.learning.scores.family_scores import FamilyScores
+from pgm.learning.scores.scoring import (
     AIC,
     BDJ,
     BIC,
@@ -35,7 +34,8 @@ from pgm.learning.scores import (
     get_score,
     score,
 )
-from pgm.learning.structure_priors import EdgePrior, FanInPrior
+from pgm.learning.scores.structure_priors import EdgePrior, FanInPrior
+from pgm.learning.scores.tables import _BLOCK, CountFunction, log_rising, n_log_n
 from tests.data.bundled import table
 
 EQUIVALENT = [LogLikelihood(), AIC(), BIC(), EBIC(), BDeu(), BDeu(10), QNML()]

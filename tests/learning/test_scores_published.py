@@ -10,8 +10,8 @@ import pytest
 import pgm
 from pgm.data import Dataset
 from pgm.graph.dag import DAG
-from pgm.learning.normalized_likelihood import log_regret
-from pgm.learning.scores import BDJ, BDeu, LogLikelihood, local_scores, score
+from pgm.learning.scores.normalized_likelihood import log_regret
+from pgm.learning.scores.scoring import BDJ, BDeu, LogLikelihood, local_scores, score
 from tests.data.bundled import TRUE_GRAPHS, table
 
 TRUE = {

@@ -10,10 +10,10 @@ import pytest
 from pgm.errors import GraphError, MissingDataError
 from pgm.graph.dag import DAG
 from pgm.learning import Constraints, hill_climb, score
-from pgm.learning.bayesian_scores import BDeu
-from pgm.learning.family_scores import FamilyScores
-from pgm.learning.neighbourhood import Neighbourhood
-from pgm.learning.tabu import _leading_back, tabu_search
+from pgm.learning.scores.bayesian import BDeu
+from pgm.learning.scores.family_scores import FamilyScores
+from pgm.learning.search.neighbourhood import Neighbourhood
+from pgm.learning.search.tabu import _leading_back, tabu_search
 from tests.data.bundled import table
 from tests.learning.test_parent_sets import random_data
 

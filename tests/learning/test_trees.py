@@ -15,7 +15,7 @@ from pgm.data import Dataset
 from pgm.errors import DataError, GraphError, MissingDataError, UnknownNameError
 from pgm.graph.dag import DAG
 from pgm.learning import score
-from pgm.learning.mutual_information import mutual_information_matrix
+from pgm.learning.independence.mutual_information import mutual_information_matrix
 from pgm.learning.trees import chow_liu, maximum_spanning_tree, tree_augmented
 from tests.data.bundled import table
 

@@ -1,8 +1,8 @@
 """Joint scores of all subsets of some twenty variables, and from them the local scores of all families.
 
 The local score of a family is ``J(P + y) - J(P)`` for most scores, where J is a function of the joint table of a set of
-variables (`pgm.learning.decomposable`). So the n 2^(n-1) families take 2^n tables. They are found by one walk through
-the variables, in which each is first taken and then left out. Three things keep it short:
+variables (`pgm.learning.scores.decomposable`). So the n 2^(n-1) families take 2^n tables. They are found by one walk
+through the variables, in which each is first taken and then left out. Three things keep it short:
 
 - *Distinct rows.* Once a variable is left out, rows that differ in nothing else are one row with their added weight.
 - *Rows alone.* A row that shares its joint state of the variables taken with no other is a cell of every table still to
@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from pgm.data import CountSource
 from pgm.learning.constraints import Constraints
-from pgm.learning.decomposable import JointScore
 from pgm.learning.exact.dynamic_programming import check_n_variables, place_of, scatter
-from pgm.learning.family_scores import FamilyScores
-from pgm.learning.pruning import largest_useful_table, pruned_parent_sets
+from pgm.learning.exact.pruning import largest_useful_table, pruned_parent_sets
+from pgm.learning.scores.decomposable import JointScore
+from pgm.learning.scores.family_scores import FamilyScores
 from pgm.progress import Progress
 
 __all__ = ["all_local_scores", "subset_scores", "subset_sizes"]
@@ -80,7 +80,7 @@ def all_local_scores(scores: FamilyScores, constraints: Constraints, *, progress
     Notes
     -----
     For a score with joint scores, 2^n tables; see the module. Otherwise one pass over the rows for each family that the
-    bounds of `pgm.learning.pruning` leave.
+    bounds of `pgm.learning.exact.pruning` leave.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def subset_scores(
     Examples
     --------
     >>> from pgm.data import Dataset
-    >>> from pgm.learning.scores import LogLikelihood
+    >>> from pgm.learning.scores.scoring import LogLikelihood
     >>> data = Dataset({"a": [0, 0, 1, 1], "b": [0, 0, 1, 0]})
     >>> (subset_scores(data, LogLikelihood(), np.ones(4, bool)) - 4 * np.log(4)).round(4)
     array([ 0.    , -2.7726, -2.2493, -4.1589])

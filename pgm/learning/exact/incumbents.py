@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgm.learning.exact.family_columns import FamilyColumns
-from pgm.learning.orderings import OrderClimber, Ordering
-from pgm.learning.parent_sets import ParentSets
+from pgm.learning.search.orderings import OrderClimber, Ordering
+from pgm.learning.search.parent_sets import ParentSets
 
 __all__ = ["Incumbents", "closure", "is_acyclic"]
 

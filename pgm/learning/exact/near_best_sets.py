@@ -9,8 +9,8 @@ import numpy as np
 
 from pgm.errors import TooLargeError
 from pgm.learning.constraints import Constraints
-from pgm.learning.family_scores import FamilyScores
-from pgm.learning.parent_sets import ParentSets
+from pgm.learning.scores.family_scores import FamilyScores
+from pgm.learning.search.parent_sets import ParentSets
 
 __all__ = ["MAX_FAMILIES", "near_best_sets"]
 
