@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pgm import io, networks
     from pgm.data import Dataset, read_csv
     from pgm.graph import UndirectedGraph
+    from pgm.graph.distances import compare, sid, sid_bounds
     from pgm.graph.equivalence import shd
     from pgm.graph.trails import Separation
     from pgm.inference.analysis import Impact, ParameterRange, Sensitivity
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
         EdgePrior,
         ExactResult,
         FanInPrior,
+        GESResult,
         IndependenceTest,
         LogLikelihood,
         NodeAverage,
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
         edge_strengths,
         exact_search,
         fit_parameters,
+        ges,
         hill_climb,
         independence_test,
         learn_structure,
@@ -103,6 +106,7 @@ _HOMES = {
     "Explanation": "pgm.inference.explanation",
     "FNML": "pgm.learning",
     "FanInPrior": "pgm.learning",
+    "GESResult": "pgm.learning",
     "GibbsSample": "pgm.inference.gibbs",
     "Impact": "pgm.inference.analysis",
     "IndependenceTest": "pgm.learning",
@@ -123,10 +127,12 @@ _HOMES = {
     "WeightedSample": "pgm.inference.weighting",
     "bootstrap": "pgm.learning",
     "chow_liu": "pgm.learning",
+    "compare": "pgm.graph.distances",
     "cross_validate": "pgm.learning",
     "edge_strengths": "pgm.learning",
     "exact_search": "pgm.learning",
     "fit_parameters": "pgm.learning",
+    "ges": "pgm.learning",
     "hill_climb": "pgm.learning",
     "independence_test": "pgm.learning",
     "learn_structure": "pgm.learning",
@@ -139,6 +145,8 @@ _HOMES = {
     "read_string": "pgm.io",
     "score": "pgm.learning",
     "shd": "pgm.graph.equivalence",
+    "sid": "pgm.graph.distances",
+    "sid_bounds": "pgm.graph.distances",
     "tabu_search": "pgm.learning",
     "tree_augmented": "pgm.learning",
     "write": "pgm.io",
@@ -172,6 +180,7 @@ __all__ = [
     "Factor",
     "FanInPrior",
     "FormatError",
+    "GESResult",
     "GibbsSample",
     "GraphError",
     "Impact",
@@ -199,10 +208,12 @@ __all__ = [
     "WeightedSample",
     "bootstrap",
     "chow_liu",
+    "compare",
     "cross_validate",
     "edge_strengths",
     "exact_search",
     "fit_parameters",
+    "ges",
     "hill_climb",
     "independence_test",
     "io",
@@ -217,6 +228,8 @@ __all__ = [
     "read_string",
     "score",
     "shd",
+    "sid",
+    "sid_bounds",
     "tabu_search",
     "tree_augmented",
     "write",

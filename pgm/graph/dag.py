@@ -261,6 +261,14 @@ class DAG(Graph):
         """Return the graph of the equivalence class: compelled edges directed, others not; see `equivalence.cpdag`."""
         return equivalence.cpdag(self)
 
+    def equivalence_class_size(self) -> int:
+        """Return how many DAGs promise the same independences, this one included; see `members.count_members`.
+
+        >>> DAG([("a", "b"), ("b", "c")]).equivalence_class_size()
+        3
+        """
+        return self.cpdag().count_members()
+
     # ------------------------------------------------------------------ conversion
 
     @classmethod

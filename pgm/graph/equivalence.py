@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from pgm.graph.dag import DAG
     from pgm.network import BayesianNetwork
 
-__all__ = ["cpdag", "is_equivalent", "moral_graph", "shd", "skeleton", "v_structures"]
+__all__ = [
+    "check_same_nodes",
+    "comparable",
+    "cpdag",
+    "is_equivalent",
+    "marks",
+    "moral_graph",
+    "shd",
+    "skeleton",
+    "v_structures",
+]
 
 
 def skeleton(dag: DAG) -> UndirectedGraph:
@@ -137,7 +147,7 @@ def is_equivalent(left: DAG | BayesianNetwork, right: DAG | BayesianNetwork) -> 
     from pgm.graph.dag import as_dag
 
     one, other = as_dag(left), as_dag(right)
-    _check_same_nodes(one, other)
+    check_same_nodes(one, other)
     return skeleton(one) == skeleton(other) and _unordered(v_structures(one)) == _unordered(v_structures(other))
 
 
@@ -173,32 +183,51 @@ def shd(left: DAG | PDAG | BayesianNetwork, right: DAG | PDAG | BayesianNetwork,
     >>> shd(left, right), shd(left, right, cpdag=True)
     (2, 0)
     """
+    one, other = map(marks, comparable(left, right, cpdag=cpdag))
+    return sum(one.get(pair) != other.get(pair) for pair in one.keys() | other.keys())
+
+
+def comparable(
+    left: DAG | PDAG | BayesianNetwork, right: DAG | PDAG | BayesianNetwork, *, cpdag: bool = False
+) -> tuple[DAG | PDAG, DAG | PDAG]:
+    """Return two graphs as they are to be compared edge by edge; see `shd` for the rules and errors.
+
+    >>> from pgm.graph import DAG
+    >>> comparable(DAG([("a", "b")]), DAG([("b", "a")]), cpdag=True)[0].undirected
+    (('a', 'b'),)
+    """
     from pgm.graph.dag import as_dag
 
-    graphs = [graph if isinstance(graph, PDAG) else as_dag(graph) for graph in (left, right)]
-    _check_same_nodes(*graphs)
+    one, other = (graph if isinstance(graph, PDAG) else as_dag(graph) for graph in (left, right))
+    check_same_nodes(one, other)
     if cpdag:
-        graphs = [graph if isinstance(graph, PDAG) else graph.cpdag() for graph in graphs]
-    elif isinstance(graphs[0], PDAG) != isinstance(graphs[1], PDAG):
+        one = one if isinstance(one, PDAG) else one.cpdag()
+        other = other if isinstance(other, PDAG) else other.cpdag()
+        return one, other
+    if isinstance(one, PDAG) != isinstance(other, PDAG):
         raise GraphError("a DAG and a PDAG cannot be compared edge by edge; cpdag=True compares their classes")
-    marks, others = map(_marks, graphs)
-    return sum(marks.get(pair) != others.get(pair) for pair in marks.keys() | others.keys())
+    return one, other
 
 
-def _marks(graph: DAG | PDAG) -> dict[frozenset[str], tuple[str, ...]]:
-    """Return, for every joined pair of nodes, its edge as (parent, child), or an empty tuple if it is undirected."""
+def marks(graph: DAG | PDAG) -> dict[frozenset[str], tuple[str, ...]]:
+    """Return, for every joined pair of nodes, its edge as (parent, child), or an empty tuple if it is undirected.
+
+    >>> marks(PDAG([], [("a", "b")]))[frozenset("ab")]
+    ()
+    """
     if not isinstance(graph, PDAG):
         return {frozenset(edge): edge for edge in graph.edges}
-    marks: dict[frozenset[str], tuple[str, ...]] = {frozenset(edge): edge for edge in graph.directed}
-    marks.update((frozenset(edge), ()) for edge in graph.undirected)
-    return marks
+    found: dict[frozenset[str], tuple[str, ...]] = {frozenset(edge): edge for edge in graph.directed}
+    found.update((frozenset(edge), ()) for edge in graph.undirected)
+    return found
 
 
 def _unordered(triples: tuple[tuple[str, str, str], ...]) -> set[tuple[str, frozenset[str]]]:
     return {(middle, frozenset((left, right))) for left, middle, right in triples}
 
 
-def _check_same_nodes(left: Graph, right: Graph) -> None:
+def check_same_nodes(left: Graph, right: Graph) -> None:
+    """Raise `GraphError` unless two graphs have the same nodes; names those that only one has."""
     lefts, rights = set(left.nodes), set(right.nodes)
     only_left = [node for node in left.nodes if node not in rights]
     only_right = [node for node in right.nodes if node not in lefts]

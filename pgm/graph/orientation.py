@@ -1,27 +1,28 @@
-"""Giving undirected edges a direction: Meek's rules, consistent extensions, the members of an equivalence class.
+"""Giving undirected edges a direction: Meek's rules and consistent extensions.
 
 The DAGs that a PDAG stands for, its *consistent extensions*, keep its directed edges and direct the others without
-making a cycle or a new V-structure. For the CPDAG of a class they are the members of the class.
+making a cycle or a new V-structure. For the CPDAG of a class they are the members of the class, which `members` lists,
+counts and draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
-from itertools import chain, combinations, product
-from math import prod
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
-from pgm.errors import GraphError, TooLargeError, listing
-from pgm.graph.base import reachable
+from pgm.errors import GraphError, listing
 
 if TYPE_CHECKING:
     from pgm.graph.dag import DAG
     from pgm.graph.pdag import PDAG
 
-__all__ = ["consistent_extension", "count_members", "meek_closure", "members"]
+__all__ = ["Ends", "Pair", "consistent_extension", "meek_closure", "named"]
 
 Pair: TypeAlias = tuple[int, int]
+"""The positions of two nodes; of a directed edge the parent comes first."""
+
 _Sets: TypeAlias = dict[int, set[int]]
 
 
@@ -60,8 +61,8 @@ def meek_closure(pdag: PDAG) -> PDAG:
     """
     from pgm.graph.pdag import PDAG
 
-    ends = _Ends.closed(pdag)
-    return PDAG(_named(pdag, ends.directed()), _named(pdag, ends.undirected()), pdag.nodes)
+    ends = Ends.closed(pdag)
+    return PDAG(named(pdag, ends.directed()), named(pdag, ends.undirected()), pdag.nodes)
 
 
 def consistent_extension(pdag: PDAG) -> DAG:
@@ -92,7 +93,7 @@ def consistent_extension(pdag: PDAG) -> DAG:
     """
     from pgm.graph.dag import DAG
 
-    ends = _Ends.of(pdag)
+    ends = Ends.of(pdag)
     directed = ends.directed()
     present = set(range(len(pdag.nodes)))
     candidates = [-node for node in present]  # a heap in which the node declared last comes first
@@ -107,98 +108,15 @@ def consistent_extension(pdag: PDAG) -> DAG:
     if present:
         stuck = listing(pdag.nodes[node] for node in sorted(present))
         raise GraphError(f"no DAG extends this graph without a cycle or a new V-structure among {stuck}")
-    return DAG(_named(pdag, directed), pdag.nodes)
+    return DAG(named(pdag, directed), pdag.nodes)
 
 
-def members(pdag: PDAG, *, limit: int = 1000) -> tuple[DAG, ...]:
-    """Return all consistent extensions of a graph; of a CPDAG, the members of its equivalence class.
-
-    Parameters
-    ----------
-    pdag
-        The graph.
-    limit
-        How many to return at most; a class can be exponentially large.
-
-    Raises
-    ------
-    TooLargeError
-        If there are more than ``limit``.
-    GraphError
-        If there is none.
-
-    Notes
-    -----
-    Directs one undirected edge both ways and fills in what Meek's rules then force, until none is left. The rules are
-    complete, so no way is a dead end.
-
-    Examples
-    --------
-    >>> from pgm.graph import DAG
-    >>> [dag.to_string() for dag in members(DAG([("a", "b"), ("b", "c")]).cpdag())]
-    ['[a][b|a][c|b]', '[a|b][b][c|b]', '[a|b][b|c][c]']
-    """
-    from pgm.graph.dag import DAG
-
-    ends, parts = _directed_parts(pdag, limit)
-    if prod(map(len, parts)) > limit:
-        raise TooLargeError(f"the graph stands for {prod(map(len, parts))} DAGs, more than the limit of {limit}")
-    fixed = ends.directed()
-    return tuple(DAG(_named(pdag, chain(fixed, *choice)), pdag.nodes) for choice in product(*parts))
-
-
-def count_members(pdag: PDAG, *, limit: int = 1000) -> int:
-    """Return the number of consistent extensions of a graph; of a CPDAG, the size of its equivalence class.
-
-    Parameters
-    ----------
-    pdag
-        The graph.
-    limit
-        How many ways to direct one connected undirected part are tried at most. The parts do not depend on each
-        other, so their numbers multiply, and the answer itself may be far larger.
-
-    Raises
-    ------
-    TooLargeError
-        If one part can be directed in more than ``limit`` ways.
-    GraphError
-        If there is no consistent extension.
-
-    Examples
-    --------
-    >>> from pgm.graph import DAG
-    >>> count_members(DAG([("a", "b"), ("a", "c"), ("b", "c")]).cpdag())
-    6
-    """
-    return prod(map(len, _directed_parts(pdag, limit)[1]))
-
-
-def _directed_parts(pdag: PDAG, limit: int) -> tuple[_Ends, list[list[list[Pair]]]]:
-    """Return the graph with forced directions filled in and, for each connected undirected part, all its directions."""
-    consistent_extension(pdag)  # raises if there is none
-    ends = _Ends.closed(pdag)
-    parts = []
-    seen: set[int] = set()
-    for node in range(len(pdag.nodes)):
-        if node not in seen and ends.neighbors[node]:
-            part = reachable([node], ends.neighbors)
-            seen |= part
-            ways = []
-            for way in ends.restricted(part).all_directions():
-                ways.append(way)
-                if len(ways) > limit:
-                    where = listing(pdag.nodes[member] for member in sorted(part))
-                    raise TooLargeError(f"the edges among {where} can be directed in more than {limit} ways")
-            parts.append(ways)
-    return ends, parts
-
-
-def _named(pdag: PDAG, pairs: Iterable[Pair]) -> list[tuple[str, str]]:
+def named(pdag: PDAG, pairs: Iterable[Pair]) -> list[tuple[str, str]]:
+    """Return the pairs of positions as pairs of names, sorted by position."""
     return [(pdag.nodes[u], pdag.nodes[v]) for u, v in sorted(pairs)]
 
 
-class _Ends:
+class Ends:
     """A graph some of whose edges still lack a direction: the parents, children and neighbours of its nodes."""
 
     def __init__(self, parents: _Sets, children: _Sets, neighbors: _Sets) -> None:
@@ -207,7 +125,7 @@ class _Ends:
         self.neighbors = neighbors
 
     @classmethod
-    def of(cls, pdag: PDAG) -> _Ends:
+    def of(cls, pdag: PDAG) -> Ends:
         """Return the edges of ``pdag`` as they are."""
         nodes = range(len(pdag.nodes))
         ends = cls({node: set() for node in nodes}, {node: set() for node in nodes}, {node: set() for node in nodes})
@@ -220,7 +138,7 @@ class _Ends:
         return ends
 
     @classmethod
-    def closed(cls, pdag: PDAG) -> _Ends:
+    def closed(cls, pdag: PDAG) -> Ends:
         """Return the edges of ``pdag`` with every forced direction filled in."""
         ends = cls.of(pdag)
         conflict = ends.close(ends.undirected())
@@ -229,9 +147,9 @@ class _Ends:
             raise GraphError(f"no DAG extends this graph: its other edges force {u} -> {v} and also {v} -> {u}")
         return ends
 
-    def restricted(self, part: Iterable[int]) -> _Ends:
+    def restricted(self, part: Iterable[int]) -> Ends:
         """Return a copy with the edges at the nodes of ``part`` only."""
-        return _Ends(
+        return Ends(
             {node: set(self.parents[node]) for node in part},
             {node: set(self.children[node]) for node in part},
             {node: set(self.neighbors[node]) for node in part},

@@ -1,19 +1,21 @@
 """`PDAG`: a graph with directed and undirected edges, such as the CPDAG that stands for an equivalence class of DAGs.
 
-An undirected edge means "one way or the other". `pgm.graph.orientation` finds the DAGs that a PDAG stands for.
+An undirected edge means "one way or the other". `pgm.graph.orientation` finds a DAG that a PDAG stands for, and
+`pgm.graph.members` all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pgm.errors import GraphError
-from pgm.graph import orientation
+from pgm.graph import members, orientation
 from pgm.graph.base import Edge, Graph, Names, declared, read_edges, topological
 
 if TYPE_CHECKING:
     import networkx
+    import numpy as np
 
     from pgm.graph.dag import DAG
 
@@ -104,12 +106,20 @@ class PDAG(Graph):
         return orientation.consistent_extension(self)
 
     def members(self, *, limit: int = 1000) -> tuple[DAG, ...]:
-        """Return all DAGs that this graph stands for; see `orientation.members`."""
-        return orientation.members(self, limit=limit)
+        """Return all DAGs that this graph stands for; see `pgm.graph.members.members`."""
+        return members.members(self, limit=limit)
+
+    def iter_members(self) -> Iterator[DAG]:
+        """Iterate over the DAGs that this graph stands for, each made when asked for; see `members.iter_members`."""
+        return members.iter_members(self)
 
     def count_members(self, *, limit: int = 1000) -> int:
-        """Return how many DAGs this graph stands for; see `orientation.count_members`."""
-        return orientation.count_members(self, limit=limit)
+        """Return how many DAGs this graph stands for, of a CPDAG the size of its class; see `members.count_members`."""
+        return members.count_members(self, limit=limit)
+
+    def sample_member(self, rng: np.random.Generator | int, *, limit: int = 1000) -> DAG:
+        """Return one of these DAGs, each with the same probability; see `members.sample_member`."""
+        return members.sample_member(self, rng, limit=limit)
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return a `networkx.DiGraph` in which an undirected edge is a pair of opposite edges."""

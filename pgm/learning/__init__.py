@@ -31,6 +31,7 @@ from pgm.learning.scores import (
     local_scores,
     score,
 )
+from pgm.learning.search.ges import GESResult, ges
 from pgm.learning.search.hill_climbing import hill_climb
 from pgm.learning.search.learn_structure import learn_structure
 from pgm.learning.search.order_search import order_search
@@ -71,6 +72,7 @@ __all__ = [
     "FanInPrior",
     "Fold",
     "FunctionScore",
+    "GESResult",
     "ImpossibleRowsWarning",
     "IndependenceTest",
     "JointScore",
@@ -89,6 +91,7 @@ __all__ = [
     "edge_strengths",
     "exact_search",
     "fit_parameters",
+    "ges",
     "get_score",
     "hill_climb",
     "independence_test",

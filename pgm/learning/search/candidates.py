@@ -23,7 +23,7 @@ from pgm.learning.search.parent_sets import Legal, ParentSets, members
 
 __all__ = ["Candidates"]
 
-GOOD_PAIRS = 8
+GOOD_PAIRS = 4
 """Pairs of parents of each node to which every third parent is tried at the start; fewer of more than 150 nodes."""
 
 GOOD_PARENTS = 12

@@ -38,7 +38,7 @@ def order_search(
     max_parents: int | None = None,
     start: DAG | BayesianNetwork | None = None,
     starts: int = 1,
-    patience: int = 100,
+    patience: int = 60,
     list_all: int = 2,
     rng: np.random.Generator | int = 0,
     progress: bool = True,
@@ -145,11 +145,12 @@ class _Search:
         """Search and let the candidates grow until neither gains; from a random order, or from the best graph."""
         present = self._required if fresh else self._best
         reached = -math.inf
+        patient = patience
         while True:
             sets = self._candidates.sets()
             climber = OrderClimber(sets.reordered(self._canonical), self._rng)
             order = climber.random_topological_order(self._numbered(present))
-            found = climber.improve(climber.climb(order), patience)
+            found = climber.improve(climber.climb(order), patient)
             self._climbs += climber.n_climbs
             present = self._columns(climber.parents(found))
             if found.score > self._score:
@@ -159,6 +160,7 @@ class _Search:
             if found.score <= reached + TOLERANCE or not self._candidates.grow(present):
                 return
             reached = found.score
+            patient = max(1, patience // 2)  # the lists have hardly changed
 
     def _numbered(self, parents: Sequence[Sequence[int]]) -> list[list[int]]:
         """Return parents by canonical number."""

@@ -82,7 +82,7 @@ class OrderClimber:
 
     # ------------------------------------------------------------------ one neighbourhood
 
-    def _best_sets(self, position: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _best_sets(self, position: NDArray[np.int16]) -> NDArray[np.intp]:
         """Return for each node the number of its best set before it, -1 if none fits."""
         latest = position[self._members].max(axis=0)
         fitting = np.flatnonzero(latest < position[self._child])
@@ -97,8 +97,8 @@ class OrderClimber:
         score = float(self._score[best].sum()) if best.min() >= 0 else -np.inf
         return Ordering(order, score)
 
-    def _positions(self, order: NDArray[np.intp]) -> NDArray[np.intp]:
-        position = np.empty(self._n + 1, np.intp)
+    def _positions(self, order: NDArray[np.intp]) -> NDArray[np.int16]:
+        position = np.empty(self._n + 1, np.int16)  # small, for the passes over all sets
         position[order] = np.arange(self._n)
         position[self._n] = -1
         return position
@@ -107,32 +107,25 @@ class OrderClimber:
         """Return what each insertion gains: entry [t, p] for moving the node at place p to place t."""
         n = self._n
         position = self._positions(order)
-        at = position[self._members]
         where = position[self._child]
-        last = at.argmax(axis=0)
-        latest = at.max(axis=0)
-        columns = np.arange(len(last))
-        at[last, columns] = -2
-        second = at.max(axis=0)
+        latest = position[self._members[0]]  # of the parents, and the second latest
+        second = np.full_like(latest, -1)
+        for parents in self._members[1:]:
+            at = position[parents]
+            np.maximum(second, np.minimum(latest, at), out=second)
+            np.maximum(latest, at, out=latest)
         fits = latest < where
         fitting = np.flatnonzero(fits)
         best = np.full(n, -1)
         best[where[fitting]] = fitting  # by place from here on
-        score = np.full(n, -np.inf)
-        score[where[fitting]] = self._score[fitting]
+        score = np.where(best >= 0, self._score[best], -np.inf)
 
         # What the node at place i loses without the node at place j before it, or gains with that of j after it.
         change = np.zeros((n, n))
         nearly = np.flatnonzero(~fits & (second < where))
         change[where[nearly], latest[nearly]] = self._score[nearly] - score[where[nearly]]
         np.maximum(change, 0.0, out=change)
-        before = position[self._members[:, fitting]]
-        for row in position[self._members[:, best]]:
-            without = fitting[(before != row[where[fitting]]).all(axis=0)]
-            fallback = np.full(n, -np.inf)
-            fallback[where[without]] = self._score[without]
-            users = np.flatnonzero(row >= 0)
-            change[users, row[users]] = fallback[users] - score[users]
+        self._add_losses(change, position, best, score, fitting, where[fitting])
         np.fill_diagonal(change, 0.0)
 
         # What the node moved has at its new place: the places behind it move up by one.
@@ -146,6 +139,30 @@ class OrderClimber:
         short_of = np.vstack([np.zeros((1, n)), passed[:-1]])
         rows, places = np.indices((n, n), sparse=True)
         return np.asarray(own + np.where(rows >= places, passed - here, here - short_of))
+
+    def _add_losses(
+        self,
+        change: NDArray[np.float64],
+        position: NDArray[np.int16],
+        best: NDArray[np.intp],
+        score: NDArray[np.float64],
+        fitting: NDArray[np.intp],
+        where: NDArray[np.int16],
+    ) -> None:
+        """Write into ``change`` what each node loses without one of its parents: the step to its next best set."""
+        before = position[self._members[:, fitting]]
+        for row in position[self._members[:, best]]:
+            users = np.flatnonzero(row >= 0)
+            if not len(users):
+                break  # the rows that follow are padding, too
+            lacking = row[where]
+            lacks = before[0] != lacking
+            for parents in before[1:]:
+                lacks &= parents != lacking
+            without = np.flatnonzero(lacks)
+            fallback = np.full(self._n, -np.inf)
+            fallback[where[without]] = self._score[fitting[without]]
+            change[users, row[users]] = fallback[users] - score[users]
 
     # ------------------------------------------------------------------ searching
 
