@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pgm.data import CountTable, count_source
+from pgm.data import CountSource, CountTable, count_source
 from pgm.data.checks import counted, family_cells
 from pgm.factors.size import MEMORY_BUDGET, check_size
 from pgm.factors.variable import Variable
 from pgm.graph.dag import DAG, as_dag
 from pgm.network import BayesianNetwork
 
-__all__ = ["FamilyCounts", "count_families"]
+__all__ = ["FamilyCounts", "count_families", "families_of"]
 
 
 class FamilyCounts(NamedTuple):
@@ -62,10 +62,22 @@ def count_families(graph: DAG | BayesianNetwork, data: object, *, copies: float)
     """
     dag = as_dag(graph)
     source = count_source(data, dag.nodes)
+    families = families_of(dag, source, copies=copies)
+    tables = source.count([(node, dag.parents(node)) for node in dag.nodes])
+    return FamilyCounts(dag, families, list(tables))
+
+
+def families_of(dag: DAG, source: CountSource, *, copies: float) -> list[list[Variable]]:
+    """Return the parents and then the node itself, for each node of a graph; nothing is counted.
+
+    Raises
+    ------
+    TooLargeError
+        If the tables, or the work on one, would exceed the memory budget.
+    """
     variables = {variable.name: variable for variable in source.variables}
     families = [[variables[name] for name in dag.family(node)] for node in dag.nodes]
     cells = [family_cells(family, source.n_rows, budget=int(MEMORY_BUDGET / copies)) for family in families]
     work = int((copies - 1) * max(cells, default=0))
     check_size([sum(cells) + work], f"the tables of {counted(len(families), 'node')} and the work on them")
-    tables = source.count([(node, dag.parents(node)) for node in dag.nodes])
-    return FamilyCounts(dag, families, list(tables))
+    return families

@@ -1,0 +1,168 @@
+"""Fitting: `fit_parameters`, from a graph and rows to a network.
+
+Three steps: which rows count (`pgm.learning.parameters.counting`), which counts the prior adds
+(`pgm.learning.parameters.dirichlet_priors`), and the division (`pgm.learning.parameters.estimation`). A family with so
+many parents that most of its table stays empty is counted by its occupied cells, and only these rows of its table are
+worked out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pgm.data.checks import counted
+from pgm.data.counts import OccupiedCells
+from pgm.data.statistics import MissingRows, SufficientStatistics
+from pgm.errors import DataError, listing
+from pgm.factors.cpt import CPT
+from pgm.factors.variable import Variable
+from pgm.graph.dag import DAG, as_dag
+from pgm.learning.families import families_of
+from pgm.learning.parameters.counting import rows_to_count
+from pgm.learning.parameters.dirichlet_priors import DirichletPrior, dirichlet_prior
+from pgm.learning.parameters.estimation import EstimatedTable, PointEstimate, check_estimate, estimate_table
+from pgm.learning.parameters.sparse_families import Counts, count_families_sparsely, estimate_occupied
+from pgm.network import BayesianNetwork
+
+__all__ = ["UnseenConfigurationWarning", "fit_parameters"]
+
+_COPIES = 4
+"""Arrays of the size of a table that exist at once while a CPT is made of counts and checked."""
+
+
+class UnseenConfigurationWarning(UserWarning):
+    """Rows of a table that no data speak about, set to uniform."""
+
+
+def fit_parameters(
+    dag: DAG | BayesianNetwork,
+    data: object,
+    *,
+    pseudocount: float | Mapping[str, Any] = 0.0,
+    equivalent_sample_size: float | None = None,
+    prior: DirichletPrior | BayesianNetwork | str | None = None,
+    prior_weight: float | None = None,
+    estimate: PointEstimate = "mean",
+    missing: MissingRows = "error",
+) -> BayesianNetwork:
+    """Return the network on ``dag`` with the tables that the data suggest.
+
+    P(child = s | parents = j) = (n(j, s) + a(j, s)) / (n(j) + a(j)), where n counts rows by their weight and a are the
+    counts of a Dirichlet prior. Without options a = 0, which is the maximum-likelihood estimate.
+
+    Parameters
+    ----------
+    dag
+        The graph, or a network, of which only the graph is used. Its nodes must be columns of the data; further columns
+        are ignored.
+    data
+        A `Dataset`, or anything one can be made of; declared states are kept, also where they never occur. Or
+        `SufficientStatistics`, counted before.
+    pseudocount
+        a, added to every cell; 1 is Laplace's rule. Or ``{child: counts}`` for some tables, by label:
+        ``{"wet": {("yes", "off"): {"no": 2, "yes": 8}}}``; see `pgm.learning.parameters.PseudocountTables`.
+    equivalent_sample_size
+        Total weight of the prior of each family, spread evenly: a = equivalent_sample_size / (q r) with q the number of
+        parent configurations and r of states of the child, the prior of the BDeu score.
+    prior
+        A network, of whose joint distribution a sample of ``prior_weight`` rows is added, on average. Or
+        ``"hierarchical"``: every parent configuration is drawn towards the child's marginal, as strongly as makes the
+        counts most probable. Or a `DirichletPrior`. Only one of the three kinds of prior can be given.
+    prior_weight
+        Weight of a prior network, in rows.
+    estimate
+        ``"mean"`` of the posterior, the formula above, or its ``"mode"``, (n + a - 1) / (n(j) + a(j) - r).
+    missing
+        What is done with rows that have missing cells: ``"error"`` refuses them; ``"available"`` counts each family on
+        the rows in which the child and its parents are known; ``"complete_rows"`` counts only rows in which all nodes
+        are known. How many rows these are, `table_support` tells.
+
+    Raises
+    ------
+    UnknownNameError
+        If a node is no column of the data, or an option has no such value.
+    MissingDataError
+        If cells of the nodes are missing and ``missing`` is ``"error"``.
+    TableError
+        For a prior that is no finite number from 0 or does not fit the families, for several priors, or if a posterior
+        has no mode: some cell has less than 1 in counts and Dirichlet counts.
+    GraphError
+        If ``dag`` is neither a graph nor a network.
+    DataError
+        For statistics of other families.
+    TooLargeError
+        If a table and the work on it would exceed the memory budget, before anything is counted; names the child.
+
+    Warns
+    -----
+    UnseenConfigurationWarning
+        Once, if parent configurations occur in no row and there is no prior: their rows are uniform, which is a
+        convention and not an estimate. The message names the children.
+
+    Notes
+    -----
+    One pass over the distinct rows for each node, and four times the memory of its table. The axes of a table are
+    ``dag.parents(child)``, then the child.
+
+    References
+    ----------
+    Koller and Friedman (2009), *Probabilistic Graphical Models*, sections 17.2 and 17.4.
+
+    Examples
+    --------
+    >>> data = {"rain": ["no", "no", "no", "yes"], "wet": ["no", "no", "yes", "yes"]}
+    >>> print(fit_parameters(DAG([("rain", "wet")]), data, pseudocount=1).cpt("wet"))
+    P(wet | rain)
+    rain |       no       yes
+    -----+-------------------
+    no   |      0.6       0.4
+    yes  | 0.333333  0.666667
+    """
+    chosen = dirichlet_prior(pseudocount, equivalent_sample_size, prior, prior_weight)
+    check_estimate(estimate)
+    graph = as_dag(dag)
+    families, counts = _counted(graph, data, chosen, estimate, missing)
+    counts.reverse()  # the first one last, to be let go when its CPT is made
+    cpts, unseen = [], {}
+    for *parents, child in families:
+        table = _estimate([*parents, child], counts.pop(), chosen, estimate)
+        cpts.append(CPT(child, table.values, parents))
+        if table.n_unseen:
+            unseen[child.name] = table.n_unseen
+        del table  # there need not be room for two of them
+    if unseen:
+        children = listing(f"{child} ({count})" for child, count in unseen.items())
+        message = f"no rows for {counted(sum(unseen.values()), 'parent configuration')}, set to uniform; of {children}"
+        warnings.warn(message, UnseenConfigurationWarning, stacklevel=2)
+    return BayesianNetwork(cpts)
+
+
+def _counted(
+    dag: DAG, data: object, prior: DirichletPrior, estimate: PointEstimate, missing: MissingRows
+) -> tuple[list[list[Variable]], list[Counts]]:
+    """Return the families and their counts, in declared order, once it is checked that the prior fits them."""
+    if not isinstance(data, SufficientStatistics):
+        source = rows_to_count(dag, data, missing)
+        families = families_of(dag, source, copies=_COPIES + prior.copies)
+        prior.check(families)
+        if prior.needs_counts or estimate == "mode":
+            return families, list(source.count([(node, dag.parents(node)) for node in dag.nodes]))
+        return families, count_families_sparsely(source, families)
+    if missing not in ("error", data.missing):
+        raise DataError(f"these rows were counted with missing={data.missing!r}, not {missing!r}")
+    families = [[data.variable(name) for name in dag.family(node)] for node in dag.nodes]
+    tables: list[Counts] = [data.table(node, dag.parents(node)) for node in dag.nodes]
+    prior.check(families)
+    return families, tables
+
+
+def _estimate(
+    family: Sequence[Variable], counts: Counts, prior: DirichletPrior, estimate: PointEstimate
+) -> EstimatedTable:
+    """Return the table of one family."""
+    if not isinstance(counts, OccupiedCells):
+        pseudocounts = prior.pseudocounts(family, counts)
+        return estimate_table(family, counts, pseudocounts, estimate)
+    return estimate_occupied(family, counts, prior.pseudocounts(family))

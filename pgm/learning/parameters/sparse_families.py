@@ -1,0 +1,104 @@
+"""Sparse families: tables of which the rows of the data can only fill a small part.
+
+With twenty parents a table has millions of cells, and a thousand rows show a thousand of them at most. Such a family is
+counted by its occupied cells, and all rows of its table that no data speak about are written at once: they are what the
+prior says. The result is the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from pgm.data import CountSource, CountTable
+from pgm.data.counts import OccupiedCells
+from pgm.data.source import CountsOnly
+from pgm.factors.variable import Variable
+from pgm.learning.parameters.estimation import EstimatedTable, Pseudocounts, estimate_table
+
+__all__ = ["Counts", "count_families_sparsely", "estimate_occupied"]
+
+Counts: TypeAlias = CountTable | OccupiedCells
+"""N(parents, child) of a family: a table, or its occupied cells."""
+
+_LARGE = 1 << 16
+"""Smaller tables are not worth the trouble."""
+
+_CELLS_PER_ROW = 8
+"""A table is sparse if it has more cells than this for each row."""
+
+
+def count_families_sparsely(source: CountSource, families: Sequence[Sequence[Variable]]) -> list[Counts]:
+    """Return the counts of each family, by occupied cells where most cells must be empty.
+
+    Parameters
+    ----------
+    source
+        The data.
+    families
+        For each family the parents, then the child.
+
+    Examples
+    --------
+    >>> from pgm.data import Dataset
+    >>> variables = [Variable(f"x{i}", [0, 1]) for i in range(20)]
+    >>> data = Dataset.from_codes(variables, np.zeros((3, 20), int))
+    >>> few, many = count_families_sparsely(data, [variables[:1], variables])
+    >>> few, many.counts
+    (array([3, 0]), array([3]))
+    """
+    sparse = [
+        not isinstance(source, CountsOnly)
+        and math.prod(variable.cardinality for variable in family) > max(_LARGE, _CELLS_PER_ROW * source.n_rows)
+        for family in families
+    ]
+    names = [[variable.name for variable in family] for family in families]
+    tables = iter(source.count([(child, above) for (*above, child), few in zip(names, sparse, strict=True) if not few]))
+    return [source.count_occupied(names) if few else next(tables) for names, few in zip(names, sparse, strict=True)]
+
+
+def estimate_occupied(
+    family: Sequence[Variable], cells: OccupiedCells, pseudocounts: Pseudocounts = 0.0
+) -> EstimatedTable:
+    """Return the table of a family, the mean of the posterior, from its occupied cells.
+
+    Parameters
+    ----------
+    family
+        The parents, then the child.
+    cells
+        The cells with counts.
+    pseudocounts
+        Dirichlet counts.
+
+    Notes
+    -----
+    O(cells of the table) to write it, O(occupied cells) to work it out.
+
+    Examples
+    --------
+    >>> a, b = Variable("a", [0, 1]), Variable("b", [0, 1])
+    >>> estimate_occupied([a, b], OccupiedCells(np.array([[0, 1]], np.uint8), np.array([3])))
+    EstimatedTable(values=array([[0. , 1. ],
+           [0.5, 0.5]]), n_unseen=1)
+    """
+    shape = [variable.cardinality for variable in family]
+    if isinstance(pseudocounts, float):  # one row stands for all
+        row = estimate_table(family, np.zeros(shape[-1]), pseudocounts)
+        values, n_unseen = np.broadcast_to(row.values, shape).copy(), row.n_unseen * math.prod(shape[:-1])
+    else:
+        values, n_unseen = estimate_table(family, np.broadcast_to(0.0, shape), pseudocounts)
+    if not len(cells.counts):
+        return EstimatedTable(values, n_unseen)
+    parents = np.ravel_multi_index(tuple(cells.states[:, :-1].T.astype(np.intp)), tuple(shape[:-1]))
+    seen, block_rows = np.unique(parents, return_inverse=True)
+    block = np.zeros((len(seen), shape[-1]), cells.counts.dtype)
+    block[block_rows, cells.states[:, -1]] = cells.counts
+    rows = values.reshape(-1, shape[-1])
+    prior = pseudocounts if isinstance(pseudocounts, float) else pseudocounts.reshape(rows.shape)[seen]
+    rows_with_prior = np.sum(np.broadcast_to(prior, block.shape), axis=-1) > 0
+    rows[seen] = estimate_table(family, block, prior).values
+    return EstimatedTable(values, n_unseen - int(np.count_nonzero(~rows_with_prior)))
