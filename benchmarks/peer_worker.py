@@ -238,6 +238,30 @@ class Worker:
         names = self.learner.names()
         return {"seconds": spent, "edges": [[names[parent], names[child]] for parent, child in dag.arcs()]}
 
+    def fit(self, bif: str) -> dict[str, Any]:
+        """Learn the tables of a network's graph with the learner there is and Laplace's rule; one list a table."""
+        template = gum.loadBN(bif)
+        self.learner.useSmoothingPrior(1)
+        start = time.perf_counter()
+        bn = self.learner.learnParameters(template.dag(), False)
+        spent = time.perf_counter() - start
+        return {"seconds": spent, "tables": {name: bn.cpt(name).toarray().ravel().tolist() for name in bn.names()}}
+
+    def fit_with_pgmpy(self, csv: str, states: dict[str, list[str]], edges: list[list[str]]) -> dict[str, Any]:
+        """Learn the tables of a graph with pgmpy and Laplace's rule; the frame is read before."""
+        import pandas as pd
+        from pgmpy.models import DiscreteBayesianNetwork
+        from pgmpy.parameter_estimator import DiscreteBayesianEstimator
+
+        frame = pd.read_csv(csv, dtype="category")
+        model = DiscreteBayesianNetwork([tuple(edge) for edge in edges])
+        model.add_nodes_from(list(states))
+        estimator = DiscreteBayesianEstimator(state_names=states, prior_type="K2")
+        start = time.perf_counter()
+        fitted = model.fit(frame, estimator=estimator)
+        spent = time.perf_counter() - start
+        return {"seconds": spent, "tables": {cpd.variable: cpd.values.ravel().tolist() for cpd in fitted.get_cpds()}}
+
     def sample(self, rows: int, evidence: Evidence) -> dict[str, Any]:
         """Draw rows with pyAgrum, which throws away those that do not agree with the evidence."""
         start = time.perf_counter()

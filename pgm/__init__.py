@@ -36,6 +36,7 @@ from pgm.network import BayesianNetwork
 if TYPE_CHECKING:
     from pgm import io, networks
     from pgm.data import Dataset, read_csv
+    from pgm.data.statistics import SufficientStatistics
     from pgm.graph import UndirectedGraph
     from pgm.graph.distances import compare, sid, sid_bounds
     from pgm.graph.equivalence import shd
@@ -80,13 +81,17 @@ if TYPE_CHECKING:
         hill_climb,
         independence_test,
         learn_structure,
+        missing_patterns,
         mmhc,
         mutual_information,
         order_search,
         pc,
         score,
+        sufficient_statistics,
+        table_support,
         tabu_search,
         tree_augmented,
+        update_statistics,
     )
 
 __version__ = "0.1.0"
@@ -122,6 +127,7 @@ _HOMES = {
     "SearchResult": "pgm.learning",
     "Sensitivity": "pgm.inference.analysis",
     "Separation": "pgm.graph.trails",
+    "SufficientStatistics": "pgm.data.statistics",
     "UndirectedGraph": "pgm.graph",
     "UnseenConfigurationWarning": "pgm.learning",
     "WeightedSample": "pgm.inference.weighting",
@@ -136,6 +142,7 @@ _HOMES = {
     "hill_climb": "pgm.learning",
     "independence_test": "pgm.learning",
     "learn_structure": "pgm.learning",
+    "missing_patterns": "pgm.learning",
     "mmhc": "pgm.learning",
     "mutual_information": "pgm.learning",
     "order_search": "pgm.learning",
@@ -147,8 +154,11 @@ _HOMES = {
     "shd": "pgm.graph.equivalence",
     "sid": "pgm.graph.distances",
     "sid_bounds": "pgm.graph.distances",
+    "sufficient_statistics": "pgm.learning",
+    "table_support": "pgm.learning",
     "tabu_search": "pgm.learning",
     "tree_augmented": "pgm.learning",
+    "update_statistics": "pgm.learning",
     "write": "pgm.io",
 }
 """Where the names live that are imported when first used, so that ``import pgm`` stays light."""
@@ -198,6 +208,7 @@ __all__ = [
     "SearchResult",
     "Sensitivity",
     "Separation",
+    "SufficientStatistics",
     "TableError",
     "TooLargeError",
     "UndirectedGraph",
@@ -218,6 +229,7 @@ __all__ = [
     "independence_test",
     "io",
     "learn_structure",
+    "missing_patterns",
     "mmhc",
     "mutual_information",
     "networks",
@@ -230,8 +242,11 @@ __all__ = [
     "shd",
     "sid",
     "sid_bounds",
+    "sufficient_statistics",
+    "table_support",
     "tabu_search",
     "tree_augmented",
+    "update_statistics",
     "write",
 ]
 

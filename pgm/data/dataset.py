@@ -299,7 +299,8 @@ class Dataset:
                [0, 1]]), array([2, 1])]
         """
         scopes = [self._scope(child, parents) for child, parents in checks.checked_families(families)]
-        self.require_complete(dict.fromkeys(self.names[position] for scope in scopes for position in scope))
+        names = self.names
+        self.require_complete(dict.fromkeys(names[position] for scope in scopes for position in scope))
         tables = [[self.variables[position] for position in scope] for scope in scopes]
         cells = sum(checks.family_cells(family, self.n_rows) for family in tables)
         check_size([cells], f"{checks.counted(len(scopes), 'table')} of counts together")

@@ -24,6 +24,9 @@ from pgm.graph.dag import DAG
 
 __all__ = ["MissingRows", "SufficientStatistics", "check_missing"]
 
+_ROUNDING = 1e-12
+"""Share of the total weight by which a difference of fractional counts may fall below 0."""
+
 MissingRows: TypeAlias = Literal["error", "available", "complete_rows"]
 """What is done with rows that have missing cells: refuse them; count each family on the rows in which the whole family
 is known; or count only the rows in which all nodes are known."""
@@ -207,8 +210,9 @@ class SufficientStatistics:
         missing = self._common(other)
         tables = [mine - theirs for mine, theirs in zip(self.tables, other._aligned(self), strict=True)]
         for node, table in zip(self.dag.nodes, tables, strict=True):
-            if table.min(initial=0) < 0 or self.n_rows < other.n_rows:
+            if table.min(initial=0) < -_ROUNDING * self.total_weight or self.n_rows < other.n_rows:
                 raise DataError(f"these rows are not all among those counted: {node!r} would have {table.min():g} left")
+            np.maximum(table, 0, out=table)
         weight = self.total_weight - other.total_weight
         return SufficientStatistics(self.dag, self.variables, tables, self.n_rows - other.n_rows, weight, missing)
 

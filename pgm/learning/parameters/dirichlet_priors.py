@@ -156,7 +156,7 @@ class PseudocountTables(DirichletPrior):
     Parameters
     ----------
     tables
-        ``{child: counts}``. The counts are one number for all cells; rows by label, ``{(parent labels): row}``, with one
+        ``{child: counts}``: one number for all cells; rows by label, ``{(parent labels): row}``, with one
         parent the label alone, with none the row itself; a `Factor` over the family; or an array of the shape of the
         table. A row is a sequence in declared order or ``{child label: count}``. What is not named has 0.
 

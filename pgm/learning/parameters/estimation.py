@@ -172,9 +172,8 @@ def log_prior(values: FloatArray, pseudocounts: Pseudocounts, estimate: PointEst
         return 0.0
     with np.errstate(divide="ignore"):
         logs = np.log(values)
-    if exponents.ndim == 0:
-        return float(exponents * logs.sum())
-    return float(np.sum(exponents * logs, where=exponents != 0))
+    expected = np.broadcast_to(exponents != 0, logs.shape)  # 0 ln 0 = 0
+    return float(np.multiply(exponents, logs, out=np.zeros_like(logs), where=expected).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +185,7 @@ class TableEstimator:
     families
         For each table the parents, then the child.
     pseudocounts
-        Dirichlet counts of each table, as `pgm.learning.parameters.dirichlet_priors.DirichletPrior.pseudocounts` returns them.
+        Dirichlet counts of each table, as `DirichletPrior.pseudocounts` returns them.
     estimate
         The mean or the mode of the posterior.
 

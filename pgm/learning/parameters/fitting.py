@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pgm.data.checks import counted
 from pgm.data.counts import OccupiedCells
 from pgm.data.statistics import MissingRows, SufficientStatistics
 from pgm.errors import DataError, listing
 from pgm.factors.cpt import CPT
+from pgm.factors.factor import FloatArray
 from pgm.factors.variable import Variable
 from pgm.graph.dag import DAG, as_dag
 from pgm.learning.families import families_of
@@ -128,7 +129,7 @@ def fit_parameters(
     cpts, unseen = [], {}
     for *parents, child in families:
         table = _estimate([*parents, child], counts.pop(), chosen, estimate)
-        cpts.append(CPT(child, table.values, parents))
+        cpts.append(_as_cpt([*parents, child], table.values))
         if table.n_unseen:
             unseen[child.name] = table.n_unseen
         del table  # there need not be room for two of them
@@ -166,3 +167,8 @@ def _estimate(
         pseudocounts = prior.pseudocounts(family, counts)
         return estimate_table(family, counts, pseudocounts, estimate)
     return estimate_occupied(family, counts, prior.pseudocounts(family))
+
+
+def _as_cpt(family: Sequence[Variable], values: FloatArray) -> CPT:
+    """Return a table that is known to be right as a CPT, which need not check and copy it."""
+    return cast("CPT", CPT._of(tuple(family), values))

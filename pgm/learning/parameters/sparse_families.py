@@ -8,14 +8,15 @@ prior says. The result is the same to the last bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
-from pgm.data import CountSource, CountTable
+from pgm.data import CountSource, CountTable, Dataset
 from pgm.data.counts import OccupiedCells
 from pgm.data.source import CountsOnly
+from pgm.data.together import count_together
 from pgm.factors.variable import Variable
 from pgm.learning.parameters.estimation import EstimatedTable, Pseudocounts, estimate_table
 
@@ -23,6 +24,9 @@ __all__ = ["Counts", "count_families_sparsely", "estimate_occupied"]
 
 Counts: TypeAlias = CountTable | OccupiedCells
 """N(parents, child) of a family: a table, or its occupied cells."""
+
+_MANY_ROWS = 8192
+"""From so many rows on, few passes over all rows cost less than collapsing equal ones."""
 
 _LARGE = 1 << 16
 """Smaller tables are not worth the trouble."""
@@ -50,14 +54,18 @@ def count_families_sparsely(source: CountSource, families: Sequence[Sequence[Var
     >>> few, many.counts
     (array([3, 0]), array([3]))
     """
-    sparse = [
-        not isinstance(source, CountsOnly)
-        and math.prod(variable.cardinality for variable in family) > max(_LARGE, _CELLS_PER_ROW * source.n_rows)
-        for family in families
+    limit = max(_LARGE, _CELLS_PER_ROW * source.n_rows)
+    can_list = not isinstance(source, CountsOnly)
+    sparse = [can_list and len(family) > 1 and math.prod(v.cardinality for v in family) > limit for family in families]
+    dense = [family for family, few in zip(families, sparse, strict=True) if not few]
+    if isinstance(source, Dataset) and source.weights is None and source.n_rows > _MANY_ROWS:
+        tables: Iterator[CountTable] = iter(count_together(source, dense))
+    else:
+        tables = iter(source.count([(child.name, [parent.name for parent in above]) for *above, child in dense]))
+    return [
+        source.count_occupied([variable.name for variable in family]) if few else next(tables)
+        for family, few in zip(families, sparse, strict=True)
     ]
-    names = [[variable.name for variable in family] for family in families]
-    tables = iter(source.count([(child, above) for (*above, child), few in zip(names, sparse, strict=True) if not few]))
-    return [source.count_occupied(names) if few else next(tables) for names, few in zip(names, sparse, strict=True)]
 
 
 def estimate_occupied(
