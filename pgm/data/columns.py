@@ -110,14 +110,16 @@ def code_column(name: str, column: object, variable: Variable | None) -> tuple[V
         variable = Variable(name, map(_whole, labels) if declared else _sorted_states(name, labels))
     codes = np.empty(len(labels) + 1, smallest_codes(variable.cardinality))
     codes[-1] = variable.cardinality  # position -1 is the last entry of this look-up table
+    unknown: dict[int, UnknownStateError] = {}
     for position, label in enumerate(labels):
         try:
             codes[position] = variable.code(label)
         except UnknownStateError as error:
-            rows = np.flatnonzero(positions == position)
-            if len(rows):
-                text = f"column {name!r}, row {rows[0]} (counting from 0): {error}"
-                raise DataError(text) from None
+            unknown[position] = error
+    wrong = np.isin(positions, list(unknown)) if unknown else np.zeros(1, bool)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise DataError(f"column {name!r}, row {row} (counting from 0): {unknown[int(positions[row])]}")
     column_codes = codes[positions]
     column_codes.setflags(write=False)  # nobody else has it, so it need not be copied
     return variable, column_codes

@@ -6,7 +6,7 @@ through narwhals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "States",
+    "chosen_columns",
     "declared_variables",
     "describe",
     "read_columns",
@@ -68,6 +69,28 @@ def read_columns(data: object, names: Sequence[str] | None = None) -> dict[str, 
         _check_names(list(columns))
         return _same_lengths(columns)
     return _read_frame(data)
+
+
+def chosen_columns(data: object, wanted: Callable[[object], bool]) -> object:
+    """Return a table without the columns that are not wanted, whatever they hold and are called.
+
+    A table of another kind than a mapping, or a frame of pandas or pyarrow, is returned as it is: it has only names
+    that are distinct texts, and columns of one length.
+
+    Examples
+    --------
+    >>> chosen_columns({"a": [1, 2], 0: "no column"}, lambda name: name == "a")
+    {'a': [1, 2]}
+    """
+    if isinstance(data, Mapping):
+        return {name: column for name, column in data.items() if wanted(name)}
+    frame: Any = data
+    library, kind = type(data).__module__.partition(".")[0], type(data).__name__
+    if (library, kind) == ("pandas", "DataFrame"):
+        return frame.loc[:, [wanted(name) for name in frame.columns]]
+    if (library, kind) == ("pyarrow", "Table"):
+        return frame.select([place for place, name in enumerate(frame.column_names) if wanted(name)])
+    return data
 
 
 def _read_array(array: np.ndarray[Any, Any], names: Sequence[str] | None) -> dict[str, object]:

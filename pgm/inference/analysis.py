@@ -15,7 +15,7 @@ Darwiche (2009), *Modeling and Reasoning with Bayesian Networks*, chapters 12 an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,10 +24,11 @@ from pgm.errors import EvidenceError, listing
 from pgm.factors.factor import Factor, FloatArray, Names
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.factors.variable import Label, Variable
-from pgm.inference.evidence import Evidence, code_targets
+from pgm.inference.evidence import Evidence, code_targets, relative
 from pgm.inference.exact import ExactInference
 from pgm.inference.options import checked_count, checked_number
 from pgm.inference.preparing import Question
+from pgm.inference.records import Record
 
 __all__ = [
     "Impact",
@@ -81,7 +82,7 @@ def families(engine: ExactInference, known: Evidence, memory_budget: int = MEMOR
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterRange:
+class ParameterRange(Record):
     """How far a posterior moves when one parameter does."""
 
     variable: str
@@ -99,7 +100,7 @@ class ParameterRange:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sensitivity:
+class Sensitivity(Record):
     """How the posterior of one state depends on every parameter of a network.
 
     When a parameter moves, the other parameters of its row move in proportion, so that the row still sums to one.
@@ -122,7 +123,8 @@ class Sensitivity:
         Parameters
         ----------
         spread
-            Each parameter p varies over p (1 - spread) to p (1 + spread), within 0 and 1.
+            By which part of itself each parameter varies: p over p (1 - spread) to p (1 + spread), within 0 and 1. So
+            0.1 moves 0.5 by 0.05, and 0.001 by 0.0001.
         top
             How many to return.
         """
@@ -138,7 +140,7 @@ class Sensitivity:
                 ends.append(
                     np.divide(self.posterior + joint * step, below, out=np.full(values.shape, np.nan), where=below > 0)
                 )
-            low, high = np.fmin(*ends), np.fmax(*ends)
+            low, high = np.fmin(*ends).clip(0, 1), np.fmax(*ends).clip(0, 1)
             for place in zip(*np.nonzero(free & (high > low)), strict=True):
                 ranges.append((float(high[place] - low[place]), child, place, float(low[place]), float(high[place])))
         ranges.sort(key=lambda item: (-item[0], item[1], item[2]))
@@ -191,6 +193,8 @@ def sensitivity(
         name = engine.variables[n].name
         found[name] = numerator - posterior * denominator
         linear[name] = values, numerator, denominator
+        for array in (found[name], numerator, denominator):
+            array.setflags(write=False)
     scopes = [tuple([engine.variables[v] for v in scope]) for scope in engine.scopes]
     return Sensitivity(asked, state, posterior, found, linear, {scope[-1].name: scope for scope in scopes})
 
@@ -248,16 +252,31 @@ def evidence_impact(
     if number in known.codes:
         raise EvidenceError(f"{asked!r} is observed; its posterior does not depend on other evidence")
     full = engine.coded_marginals(known, memory_budget=memory_budget)[asked]
-    answer = {}
-    for observed in (*known.codes, *known.likelihoods):
-        codes = {n: code for n, code in known.codes.items() if n != observed}
-        rest = Evidence(codes, {n: vector for n, vector in known.likelihoods.items() if n != observed}, 0.0)
+    found: list[tuple[float, int, str, Impact]] = []
+    for observed, name, rest in _one_less(engine, known):
         without = engine.coded_marginals(rest, memory_budget=memory_budget)[asked]
         some = full > 0
-        divergence = float((full[some] * np.log(full[some] / without[some])).sum())
-        factor = Factor._of((engine.variables[number],), without.copy())
-        answer[engine.variables[observed].name] = Impact(factor, max(0.0, divergence))
-    return dict(sorted(answer.items(), key=lambda item: (-item[1].divergence, engine.index[item[0]])))
+        divergence = max(0.0, float((full[some] * np.log(full[some] / without[some])).sum()))
+        impact = Impact(Factor._of((engine.variables[number],), without.copy()), divergence)
+        found.append((-divergence, observed, name, impact))
+    return {name: impact for _, _, name, impact in sorted(found, key=lambda item: item[:3])}
+
+
+def _one_less(engine: ExactInference, known: Evidence) -> Iterator[tuple[int, str, Evidence]]:
+    """Yield each piece of evidence, its variable and what to call it, with all the others."""
+    overruled = dict(known.overruled)
+    for observed in known.codes:
+        codes = {n: code for n, code in known.codes.items() if n != observed}
+        likelihoods = dict(known.likelihoods)
+        if observed in overruled:
+            likelihoods[observed] = relative(engine.variables[observed], overruled[observed])
+        yield observed, engine.variables[observed].name, Evidence(codes, likelihoods, 0.0)
+    for observed in known.likelihoods:
+        likelihoods = {n: vector for n, vector in known.likelihoods.items() if n != observed}
+        yield observed, engine.variables[observed].name, Evidence(known.codes, likelihoods, 0.0)
+    for observed in overruled:
+        name = engine.variables[observed].name
+        yield observed, f"the likelihood of {name}" if observed in known.codes else name, known
 
 
 def conflict(engine: ExactInference, known: Evidence, memory_budget: int = MEMORY_BUDGET) -> float:
@@ -267,5 +286,10 @@ def conflict(engine: ExactInference, known: Evidence, memory_budget: int = MEMOR
         raise engine.impossible(known, memory_budget)
     alone = [Evidence({n: code}, {}, 0.0) for n, code in known.codes.items()]
     alone += [Evidence({}, {n: vector}, 0.0) for n, vector in known.likelihoods.items()]
+    said = 0.0  # of the states observed, by the likelihoods that are overruled
+    for n, given in known.overruled:
+        vector = given / given.max()
+        alone.append(Evidence({}, {n: vector}, 0.0))
+        said += math.log(given[known.codes.get(n, 0)]) - math.log(given.max())
     apart = sum(engine.coded_log_probability(single, memory_budget) for single in alone)
-    return apart - (together - known.log_scale)
+    return apart - (together - known.log_scale + said)

@@ -29,6 +29,7 @@ from pgm.factors.variable import Label
 from pgm.inference.cutset import Conditioned, Limits, conditioned
 from pgm.inference.evidence import Evidence, code_targets
 from pgm.inference.exact import ExactInference, Likelihoods
+from pgm.inference.options import check_budget
 from pgm.inference.preparing import MAX_OPERATIONS, Question
 from pgm.progress import Progress
 
@@ -54,7 +55,8 @@ def posterior(
     targets, evidence, likelihoods
         As in ``BayesianNetwork.query``.
     memory_budget
-        Bytes that the tables of one instantiation may take at once; the answer itself comes on top.
+        Bytes that the tables of one instantiation may take at once; the answer itself comes on top. A joint of
+        several targets may not be larger than that either.
     max_operations
         Most instantiations times operations to take on.
     progress
@@ -65,7 +67,7 @@ def posterior(
     ImpossibleEvidenceError
         If P(evidence) = 0.
     TooLargeError
-        If it would take more work than allowed, with both numbers; or if the answer exceeds the budget. Nothing is
+        If it would take more work than allowed, with both numbers; or if a joint exceeds the budget. Nothing is
         allocated.
 
     Notes
@@ -84,7 +86,9 @@ def posterior(
     """
     asked = code_targets(engine.index, targets)
     known = engine.code(evidence, likelihoods)
-    engine.check_joint(asked, memory_budget)
+    check_budget(memory_budget)
+    if len(asked) > 1:
+        engine.check_joint(asked, memory_budget)
     total = _summed(engine, asked, known, Limits(memory_budget, max_operations), progress)
     if total.log_scale == -math.inf:
         raise engine.impossible(known, memory_budget)

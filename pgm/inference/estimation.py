@@ -104,6 +104,7 @@ class Request(NamedTuple):
         columns: Mapping[int, NDArray[Any]],
         estimate: Callable[[NDArray[np.intp], int], Estimate],
         method: str,
+        unseen: float | None = None,
     ) -> SampledPosterior:
         """Return what the rows say about the targets.
 
@@ -113,8 +114,8 @@ class Request(NamedTuple):
             The rows, as codes.
         estimate
             Called with the joint state of each row and the number of joint states, of the targets that are drawn.
-        method
-            How the rows were drawn.
+        method, unseen
+            How the rows were drawn, and what they may have missed; see :class:`SampledPosterior`.
         """
         assert self.asked is not None
         certain = self.engine.with_constants(self.known).codes
@@ -123,4 +124,5 @@ class Request(NamedTuple):
         states = joint_codes(columns, free, cardinalities, self.n_rows)
         scope = [self.engine.variables[target] for target in self.asked]
         position = tuple(certain.get(target, slice(None)) for target in self.asked)
-        return SampledPosterior.of(scope, position, estimate(states, math.prod(cardinalities)), self.n_rows, method)
+        estimated = estimate(states, math.prod(cardinalities))
+        return SampledPosterior.of(scope, position, estimated, self.n_rows, method, unseen)

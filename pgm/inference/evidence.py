@@ -42,7 +42,9 @@ class Evidence(NamedTuple):
     likelihoods: dict[int, FloatArray]
     """Likelihood vectors of unobserved variables: P(what was seen | state), divided by the largest entry."""
     log_scale: float
-    """ln of the product of what they were divided by."""
+    """ln of the product of what they were divided by, and of what the overruled ones say of the states observed."""
+    overruled: tuple[tuple[int, FloatArray], ...] = ()
+    """Likelihoods of observed variables, and of those of one state, as given: they change no posterior."""
 
 
 def code_evidence(

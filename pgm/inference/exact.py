@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -129,7 +128,7 @@ class ExactInference(Model):
         known = self.code(evidence, likelihoods)
         asked = None if targets is None else code_targets(self.index, targets)
         maximizer, tables = self._maximizer(asked, known, memory_budget)
-        found = list(islice(maximizer.best_first(tables), k))
+        found = maximizer.k_best(tables, k)
         if not found:
             raise self.impossible(known, memory_budget)
         log_evidence = self.coded_log_probability(known, memory_budget)
@@ -214,7 +213,7 @@ class ExactInference(Model):
             memory = self.prepare(question).program.peak_bytes
         except TooLargeError:
             memory = None
-        return QueryPlan.of(self.plan(question), memory, self.variables, tuple(sorted(seen)))
+        return QueryPlan.of(self.plan(question), memory, self.variables, asked, tuple(sorted(seen)))
 
     # ------------------------------------------------------------------ coded questions
 
@@ -283,14 +282,16 @@ class ExactInference(Model):
     def _weighed(self, codes: dict[int, int], likelihoods: Likelihoods) -> Evidence:
         vectors = code_likelihoods(self.variables, self.index, likelihoods)
         log_scale = 0.0
-        for number in sorted(n for n in vectors if n in codes or n in self.constant):
-            weight = float(vectors.pop(number)[codes.get(number, 0)])
+        overruled = tuple([(n, vectors.pop(n)) for n in sorted(vectors) if n in codes or n in self.constant])
+        for number, given in overruled:
+            weight = float(given[codes.get(number, 0)])
             if weight == 0:
                 name, label = self.variables[number].name, self.variables[number].states[codes.get(number, 0)]
                 raise ImpossibleEvidenceError(f"{name}={label!r} is observed, but its likelihood is zero")
             log_scale += math.log(weight)
         log_scale += math.fsum(math.log(vector.max()) for vector in vectors.values())  # exact in any order
-        return Evidence(codes, {n: relative(self.variables[n], vector) for n, vector in vectors.items()}, log_scale)
+        scaled = {n: relative(self.variables[n], vector) for n, vector in vectors.items()}
+        return Evidence(codes, scaled, log_scale, overruled)
 
     def _ready(self, question: Question, memory_budget: int) -> Prepared:
         """Return the program for a question; if it is too large, the error says what else can be done."""

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pgm.factors.variable import Label
+from pgm.inference.records import Record
 
 __all__ = ["Explanation"]
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Record):
     """A joint state that explains the evidence, and how probable it is."""
 
     assignment: Mapping[str, Label]

@@ -45,6 +45,7 @@ from pgm.factors.variable import Label
 from pgm.inference.exact import ExactInference, Likelihoods
 from pgm.inference.factor_graph import FactorGraph, strip_leaves
 from pgm.inference.options import checked_count, checked_number
+from pgm.inference.records import Record
 from pgm.progress import Progress
 
 __all__ = ["LoopyResult", "belief_propagation"]
@@ -54,7 +55,7 @@ ROUGH = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class LoopyResult:
+class LoopyResult(Record):
     """Marginals by loopy belief propagation: an approximation, unless ``exact``."""
 
     marginals: Mapping[str, Factor]

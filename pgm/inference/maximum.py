@@ -4,7 +4,8 @@ A forward pass with maxima in place of sums gives the largest probability of any
 steps the joint state itself (:mod:`pgm.inference.traceback`). The backward pass with maxima gives *max-marginals*: for
 every state of every variable, the largest probability of a joint state that has it. They tell where the second best
 differs, so that the k best are found one after another by splitting the space (Nilsson 1998, "An efficient algorithm
-for finding the M most probable configurations").
+for finding the M most probable configurations"). Equally probable ones come in declared order; where there are more of
+them than are wanted, max-marginals tell which states of the first variable lead to one, then of the second, and so on.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,8 +28,11 @@ from pgm.inference.traceback import decisions, trace_any, trace_first
 
 __all__ = ["MarginalMaximizer", "Maximizer"]
 
-PREFERENCE = 1e-12
+PREFERENCE = 1e-13
 """The smallest step by which an earlier state is preferred: well above rounding, well below a tie."""
+
+TIED = 2 * TIE
+"""Logarithms of two ratios this close count as equal: each may be off by a tie."""
 
 Codes: TypeAlias = dict[int, int]
 
@@ -148,8 +152,64 @@ class Maximizer:
 
     # ------------------------------------------------------------------ the k best
 
-    def best_first(self, tables: Sequence[FloatArray]) -> Iterator[Codes]:
+    def k_best(self, tables: Sequence[FloatArray], k: int) -> list[Codes]:
+        """Return the k best joint states of positive probability, fewer if there are fewer, equal ones in order.
+
+        In order is what has the earlier state of the first variable in which they differ.
+        """
+        if k == 1:
+            best = self.best(tables)
+            return [] if best is None else [best]
+        groups: list[list[Codes]] = []
+        highest = log_next = -math.inf
+        for log_ratio, following, codes in islice(self.best_first(tables), k):
+            if not groups or log_ratio < highest - TIED:
+                groups.append([])
+                highest = log_ratio
+            groups[-1].append(codes)
+            log_next = following
+        if groups and log_next >= highest - TIED and log_next > -math.inf:  # more of the last group than fit
+            better = {self._in_order(codes) for group in groups[:-1] for codes in group}
+            tied = (codes for codes in self.in_order(tables, highest - TIED) if self._in_order(codes) not in better)
+            groups[-1] = list(islice(tied, k - len(better)))
+        return [codes for group in groups for codes in sorted(group, key=self._in_order)]
+
+    def _in_order(self, codes: Codes) -> tuple[int, ...]:
+        return tuple([codes[variable] for variable in self.variables])
+
+    def in_order(self, tables: Sequence[FloatArray], least: float) -> Iterator[Codes]:
+        """Yield in order all joint states that are probable enough.
+
+        Parameters
+        ----------
+        tables
+            The tables of the product.
+        least
+            Logarithm of their smallest ratio to the best.
+
+        Notes
+        -----
+        A pass of max-marginals for each variable of which more than one state is possible, given those before it.
+        """
+        parts: list[tuple[Codes, float]] = [({}, 0.0)]
+        while parts:
+            fixed, log_best = parts.pop()
+            marginals = self.max_marginals(tables, {v: self._only(v, code) for v, code in fixed.items()})
+            if marginals is None:
+                continue
+            with np.errstate(divide="ignore"):
+                ratios = {variable: log_best + np.log(marginal) for variable, marginal in marginals.items()}
+            choices = {v: np.flatnonzero(logs >= min(least, logs.max())).tolist() for v, logs in ratios.items()}
+            open_ = next((variable for variable, codes in choices.items() if len(codes) > 1), None)
+            if open_ is None:
+                yield {variable: codes[0] for variable, codes in choices.items()}
+                continue
+            parts += [({**fixed, open_: code}, float(ratios[open_][code])) for code in reversed(choices[open_])]
+
+    def best_first(self, tables: Sequence[FloatArray]) -> Iterator[tuple[float, float, Codes]]:
         """Yield all joint states of positive probability, the most probable first.
+
+        Before each stand the logarithms of its ratio to the best, and of that of the next one.
 
         Notes
         -----
@@ -174,8 +234,8 @@ class Maximizer:
         first = self.best(tables)
         if first is None:
             return
-        yield first
         enqueue(first, {}, 0.0)
+        yield 0.0, -queue[0][0] if queue else -math.inf, first
         while queue:
             negative, _, log_best, best, allowed, variable = heapq.heappop(queue)
             only = self._only(variable, best[variable])
@@ -184,9 +244,9 @@ class Maximizer:
             found = self.best(self._weighted(tables, other))
             if found is None:
                 continue
-            yield found
             enqueue(found, other, -negative)
             enqueue(best, same, log_best)
+            yield -negative, -queue[0][0] if queue else -math.inf, found
 
 
 def _by_variable(program: Program, tables: Sequence[FloatArray]) -> dict[int, FloatArray] | None:

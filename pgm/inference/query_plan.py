@@ -56,7 +56,14 @@ class QueryPlan:
     """Upper bound of the bytes that the tables take at once."""
 
     @classmethod
-    def of(cls, plan: Plan, memory: int | None, variables: Sequence[Variable], observed: Sequence[int]) -> QueryPlan:
+    def of(
+        cls,
+        plan: Plan,
+        memory: int | None,
+        variables: Sequence[Variable],
+        targets: Sequence[int],
+        observed: Sequence[int],
+    ) -> QueryPlan:
         """Return the record of a plan; without a better bound of its memory, all its tables are added up."""
         if memory is None:
             memory = 8 * sum(plan.cells(axes) for axes in (*plan.axes, plan.kept))
@@ -74,7 +81,7 @@ class QueryPlan:
             for step in plan.steps
         )
         return cls(
-            names(plan.kept), names(observed), names(plan.order), plan.heuristic, steps,
+            names(targets), names(observed), names(plan.order), plan.heuristic, steps,
             plan.largest_table, plan.operations, memory,
         )  # fmt: skip
 

@@ -30,20 +30,25 @@ class SampledPosterior:
     """The estimate of P(targets | evidence), axes in the order asked."""
     standard_error: Factor
     """Standard error of each entry; at least one over the effective sample size, since a state that was never drawn may
-    still be possible. Zero only where the evidence itself decides."""
+    still be possible, and two of them cover what rows that are ``unseen`` could change. Zero only where the evidence
+    itself decides."""
     effective_sample_size: float
     """As many independent rows from the posterior would be worth as much."""
     n_rows: int
     """Rows drawn."""
     method: str
     """How they were drawn."""
+    unseen: float | None = None
+    """For likelihood weighting: at most this share of the posterior is in rows heavier than any that was drawn, with a
+    confidence of 95 %; 0 if no row can be heavier. The effective sample size does not know of them. None if it cannot
+    be told, as for Gibbs sampling."""
 
     def __str__(self) -> str:
         numbers = np.stack([self.posterior.values, self.standard_error.values], axis=-1)
-        title = (
-            f"approximate, by {self.method}: {self.n_rows:,} rows, worth {self.effective_sample_size:,.0f} independent "
-            f"ones"
-        )
+        worth = f"worth {self.effective_sample_size:,.0f} independent ones"
+        if self.unseen and self.unseen >= self.standard_error.values.max() > 0:
+            worth = f"and up to {self.unseen:.1%} of the posterior in heavier ones, none of which was drawn"
+        title = f"approximate, by {self.method}: {self.n_rows:,} rows, {worth}"
         table = format_table(self.posterior.variables, numbers, _COLUMNS).partition("\n")[2]
         return f"{title}\n{table}"
 
@@ -55,6 +60,7 @@ class SampledPosterior:
         estimate: tuple[FloatArray, FloatArray, float],
         n_rows: int,
         method: str,
+        unseen: float | None = None,
     ) -> SampledPosterior:
         """Return the record of an estimate over the targets that were not observed.
 
@@ -66,16 +72,18 @@ class SampledPosterior:
             For each target the state observed, or a slice if it was drawn.
         estimate
             Probabilities, standard errors and effective sample size, over the joint states of the targets drawn.
-        n_rows, method
+        n_rows, method, unseen
             As the fields.
         """
         probabilities, errors, size = estimate
+        moved = (unseen or 0.0) * np.maximum(probabilities, 1 - probabilities)
+        wide = np.maximum(np.hypot(errors, moved / 2), 1.0 / size) if len(errors) > 1 else np.zeros(1)
         tables = []
-        for numbers in (probabilities, np.maximum(errors, 1.0 / size) if len(errors) > 1 else errors):
+        for numbers in (probabilities, wide):
             table = np.zeros([variable.cardinality for variable in scope])
             table[position] = numbers.reshape(table[position].shape)
             tables.append(Factor(scope, table))
-        return cls(tables[0], tables[1], size, n_rows, method)
+        return cls(tables[0], tables[1], size, n_rows, method, unseen)
 
 
 def effective_sample_size(weights: FloatArray) -> float:
@@ -114,7 +122,8 @@ def estimate_by_weights(
     """
     total = weights.sum()
     squares = np.square(weights)
-    probabilities = np.bincount(states, weights, n_states) / total
+    sums = np.bincount(states, weights, n_states)
+    probabilities = sums / sums.sum()  # not the total, which may be rounded another way: one state alone has 1
     own = np.bincount(states, squares, n_states)
     variances = own * (1 - probabilities) ** 2 + (squares.sum() - own).clip(0) * probabilities**2
     return probabilities, np.sqrt(variances) / total, effective_sample_size(weights)

@@ -23,10 +23,13 @@ from pgm.factors.factor import FloatArray
 if TYPE_CHECKING:
     from pgm.inference.traceback import Decision
 
-__all__ = ["TIE", "TINY", "Ties", "TooManyTiesError", "equally_good"]
+__all__ = ["TIE", "TINY", "Ties", "TooManyTiesError", "equally_good", "first_of_best", "lowest_tied"]
 
-TIE = 1e-9
-"""Two probabilities are taken as equal if their ratio is this close to one."""
+TIE = 1e-11
+"""Two probabilities are taken as equal if their ratio is this close to one: rounding makes no larger differences."""
+
+LOG_ROUNDING = 2.0**-46
+"""Where only logarithms can be told, they may differ by this much more, times themselves."""
 
 TINY = 1e-250
 """Products below this are compared by their logarithms."""
@@ -207,4 +210,24 @@ def equally_good(
     if not logarithms and best.min() < TINY:
         with np.errstate(divide="ignore"):
             return equally_good([np.log(table) for table in tables], True, number, tolerance)
-    return np.asarray(product >= (best - tolerance if logarithms else best * (1 - tolerance)))
+    return np.asarray(product >= lowest_tied(best, logarithms, tolerance))
+
+
+def lowest_tied(best: Any, logarithms: bool, tolerance: float = TIE) -> Any:
+    """Return the smallest product, or its logarithm, that counts as equal to the best.
+
+    >>> lowest_tied(0.5, False) < 0.5, lowest_tied(0.5, False, tolerance=0.0)
+    (True, 0.5)
+    """
+    if not logarithms:
+        return best * (1 - tolerance)
+    return best - (tolerance + LOG_ROUNDING * abs(best) if tolerance else 0.0)
+
+
+def first_of_best(rows: FloatArray) -> IntArray:
+    """Return for every row the place of its largest number; of equally good ones the first.
+
+    >>> first_of_best(np.array([[0.2, 0.4, 0.4], [0.1, 0.9, 0.0]])).tolist()
+    [1, 1]
+    """
+    return np.asarray((rows >= lowest_tied(rows.max(axis=1, keepdims=True), False)).argmax(axis=1))

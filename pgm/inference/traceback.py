@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from pgm.inference.planning import Plan
-from pgm.inference.ties import TIE, TINY, Ties, equally_good
+from pgm.inference.ties import TINY, Ties, equally_good, lowest_tied
 
 __all__ = ["Decision", "decisions", "trace_any", "trace_first"]
 
@@ -173,4 +173,4 @@ def _only_best(tables: Sequence[Any], logarithms: bool) -> int | None:
         return None
     place: int = values.index(best)
     values[place] = -np.inf
-    return place if max(values) < (best - TIE if logarithms else best * (1 - TIE)) else None
+    return place if max(values) < lowest_tied(best, logarithms) else None

@@ -5,6 +5,15 @@ weight of a row is the probability of the observed states given their parents in
 and Peot 1990; Koller and Friedman 2009, section 12.3). No table is larger than those of the network, so it always
 runs; but the more improbable the evidence, the fewer rows carry nearly all the weight. Sampling from the posterior
 (:mod:`pgm.inference.sampling`) is exact and preferable wherever it is not too large.
+
+Rows that were drawn say nothing about rows that were not. Where heavy rows are rare, none may be drawn; the others then
+look alike, their effective sample size is large, and all the same they represent almost nothing. So the largest weight
+that any row can have is worked out as well. If no row as heavy was drawn, heavier ones have a probability of at most
+3/n, with a confidence of 95 % (the *rule of three*), and what they could weigh is reported.
+
+References
+----------
+Hanley and Lippman-Hand (1983), "If nothing goes wrong, is everything all right? Interpreting zero numerators".
 """
 
 from __future__ import annotations
@@ -25,6 +34,8 @@ from pgm.factors.variable import Label
 from pgm.inference.drawing import draw_rows
 from pgm.inference.estimation import Request
 from pgm.inference.exact import ExactInference, Likelihoods
+from pgm.inference.maximum import Maximizer
+from pgm.inference.planning import make_plan
 from pgm.inference.sampled_posterior import SampledPosterior, effective_sample_size, estimate_by_weights
 from pgm.inference.sampling import ancestral_draws, data_set, empty_columns, posterior_draws
 
@@ -35,6 +46,15 @@ __all__ = ["WeightedSample", "likelihood_weighting", "raise_for_no_row", "weight
 
 WEIGHT_BYTES = 40
 """Bytes that a row takes beside its cells while its weight is made: five numbers."""
+
+RULE_OF_THREE = 3.0
+"""What none of n rows shows has a probability of at most this over n, with a confidence of 95 %."""
+
+SAME_WEIGHT = 1e-9
+"""Logarithms of weights this close are those of the same weight."""
+
+BOUND_BYTES = 1 << 24
+"""Bytes that the largest weight may take to find; a bound that takes none is used instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +68,9 @@ class WeightedSample:
     """Estimate of ln P(evidence): the log of the mean weight before that was made one."""
     effective_sample_size: float
     """As many independent rows from the posterior would be worth as much."""
+    unseen: float = 0.0
+    """At most this share of the posterior is in rows heavier than any that was drawn, with a confidence of 95 %; 0 if
+    no row can be heavier. Where it is large, neither the rows nor ``log_probability`` can be relied on."""
 
 
 def likelihood_weighting(
@@ -63,8 +86,8 @@ def likelihood_weighting(
     request = Request.of(engine, None, n, rng, evidence, likelihoods, memory_budget, least=1)
     columns, logs = weighted_columns(request)
     weights, log_mean = _normalized(request, logs)
-    size = effective_sample_size(weights)
-    return WeightedSample(data_set(engine, columns, weights), log_mean + request.known.log_scale, size)
+    size, unseen = effective_sample_size(weights), _unseen(request, float(logs.max()), log_mean)
+    return WeightedSample(data_set(engine, columns, weights), log_mean + request.known.log_scale, size, unseen)
 
 
 def weighted_posterior(
@@ -80,9 +103,12 @@ def weighted_posterior(
     """Return P(targets | evidence) as n weighted rows estimate it. See ``BayesianNetwork.estimate``."""
     request = Request.of(engine, targets, n, rng, evidence, likelihoods, memory_budget, least=1)
     columns, logs = weighted_columns(request)
-    weights, _ = _normalized(request, logs)
+    weights, log_mean = _normalized(request, logs)
     return request.posterior(
-        columns, lambda states, n_states: estimate_by_weights(states, n_states, weights), "likelihood weighting"
+        columns,
+        lambda states, n_states: estimate_by_weights(states, n_states, weights),
+        "likelihood weighting",
+        _unseen(request, float(logs.max()), log_mean),
     )
 
 
@@ -117,6 +143,41 @@ def _normalized(request: Request, logs: FloatArray) -> tuple[FloatArray, float]:
     weights = np.exp(logs - peak)
     mean = float(weights.mean())
     return weights / mean, math.log(mean) + peak
+
+
+def _unseen(request: Request, heaviest: float, log_mean: float) -> float:
+    """Return the share of the posterior that rows heavier than any drawn may hold.
+
+    Parameters
+    ----------
+    request
+        What was drawn.
+    heaviest, log_mean
+        Logarithms of the largest weight drawn, and of the mean weight.
+    """
+    bound = _largest_log_weight(request)
+    if bound <= heaviest + SAME_WEIGHT:
+        return 0.0
+    return 1.0 / (1.0 + math.exp(log_mean - bound) * request.n_rows / RULE_OF_THREE)
+
+
+def _largest_log_weight(request: Request) -> float:
+    """Return the logarithm of the largest weight of any row, or of a bound if that would take large tables."""
+    engine, known = request.engine, request.known
+    tables = [(scope, values) for _, scope, values in engine.reduced(sorted(known.codes), known.codes)]
+    tables += [((variable,), vector) for variable, vector in sorted(known.likelihoods.items())]
+    bound = sum(math.log(values.max()) for _, values in tables)
+    open_ = [(scope, values / values.max()) for scope, values in tables if scope]
+    plan = make_plan([scope for scope, _ in open_], engine.cardinalities)
+    try:
+        plan.check_memory(min(request.memory_budget, BOUND_BYTES), "the largest weight")
+    except TooLargeError:
+        return bound
+    maximizer = Maximizer(plan.scopes[: plan.n_tables], engine.cardinalities, plan)
+    best = maximizer.best([values for _, values in open_])
+    if best is None:
+        return -math.inf
+    return bound + sum(math.log(values[tuple([best[variable] for variable in scope])]) for scope, values in open_)
 
 
 def raise_for_no_row(request: Request) -> NoReturn:

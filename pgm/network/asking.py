@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
+from pgm.errors import EvidenceError
 from pgm.factors.factor import Factor, Names
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.factors.variable import Label
@@ -50,8 +51,8 @@ class Asking(Core):
             does not fix the variable's posterior.
         distributions
             Soft evidence by Jeffrey's rule, ``{name: distribution}``: the posterior that a variable shall have,
-            whatever the network says; several are met together by iterative proportional fitting. All else follows from
-            them as it would from observations.
+            whatever the network says; several are met together, by the distribution closest to the network's that does.
+            All else follows from them as it would from observations.
         do
             Interventions, ``{name: state}``: these variables are set from outside, whatever their parents say, and the
             evidence is seen afterwards. See :meth:`do`.
@@ -70,7 +71,8 @@ class Asking(Core):
         UnknownNameError, UnknownStateError
             For names and labels that do not exist; lists those that do.
         EvidenceError
-            For no target or a repeated one.
+            For no target or a repeated one, and for distributions that no distribution over the possible states has
+            together.
         ImpossibleEvidenceError
             If P(evidence) = 0, even where the targets do not depend on the contradiction; names the conflict.
         TooLargeError
@@ -132,8 +134,20 @@ class Asking(Core):
         """Return P(evidence): 0.0 if it is impossible, 1.0 if there is none.
 
         With ``likelihoods``, the probability of the evidence and of what the likelihoods report.
+
+        Raises
+        ------
+        EvidenceError
+            If likelihoods that are no probabilities make it larger than any float; :meth:`log_probability` still tells.
         """
-        return math.exp(self.log_probability(evidence, likelihoods=likelihoods, memory_budget=memory_budget))
+        logarithm = self.log_probability(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        try:
+            return math.exp(logarithm)
+        except OverflowError:
+            raise EvidenceError(
+                f"the likelihoods are so large that the product is beyond the range of floats: exp({logarithm:.10g}); "
+                f"ask for log_probability"
+            ) from None
 
     def log_probability(
         self,
@@ -158,8 +172,8 @@ class Asking(Core):
         """Return the most probable explanation: the joint state of all unobserved variables of largest probability.
 
         It is in general not made of the most probable state of each variable. Of several equally probable explanations
-        it is the first: the first variable has its first state possible, and so on in declared order. Raises as
-        :meth:`query` does.
+        it is the first: the first variable has its first state possible, and so on in declared order. Equally probable
+        are those whose ratio is within 1e-11 of one, as rounding may leave it. Raises as :meth:`query` does.
 
         References
         ----------
@@ -203,6 +217,9 @@ class Asking(Core):
         memory_budget: int = MEMORY_BUDGET,
     ) -> tuple[Explanation, ...]:
         """Return the k most probable explanations, best first; fewer if fewer are possible.
+
+        Equally probable ones, as for :meth:`mpe`, come in declared order, and if not all of them are among the k, the
+        first are.
 
         Parameters
         ----------

@@ -14,6 +14,7 @@ from pgm.factors.variable import Label
 from pgm.inference import batch
 from pgm.inference.evidence import Evidence, code_targets
 from pgm.inference.options import check_budget
+from pgm.inference.ties import first_of_best
 from pgm.network.core import Core
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ class Rows(Core):
             found, zero = batch.posteriors(
                 engine, table, everything, single, memory_budget=memory_budget, progress=progress
             )
-            columns = {number: found[number].argmax(axis=1) for number in everything}
+            columns = {number: first_of_best(found[number]) for number in everything}
         if zero:
             raise self._impossible_row(table, zero[0], len(zero))
         return Dataset.from_codes(self.variables, [columns[number] for number in range(len(self))], weights)
@@ -186,7 +187,7 @@ class Rows(Core):
     def predict(
         self, data: object, targets: Names | None = None, *, memory_budget: int = MEMORY_BUDGET, progress: bool = True
     ) -> Any:
-        """Return the most probable state of one or several variables for every row; of equal ones the first.
+        """Return the most probable state of one or several variables for every row; of equal ones (1e-11) the first.
 
         Data and options as in :meth:`posterior`; raises as it does.
 
@@ -210,12 +211,14 @@ class Rows(Core):
 
     def _most_probable(self, name: str, posterior: FloatArray) -> list[Label]:
         states = self.variable(name).states
-        return [states[code] for code in posterior.argmax(axis=1)]
+        return [states[code] for code in first_of_best(posterior)]
 
     def _table(self, data: object) -> batch.Table:
         from pgm.data.dataset import Dataset
-        from pgm.data.frames import read_columns
+        from pgm.data.frames import chosen_columns, read_columns
 
+        if not isinstance(data, Dataset):
+            data = chosen_columns(data, self.__contains__)
         names = data.names if isinstance(data, Dataset) else tuple(read_columns(data))
         shared = [name for name in names if name in self._index]
         if not shared:

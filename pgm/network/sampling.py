@@ -187,6 +187,11 @@ class Sampling(Core):
         memory_budget
             Bytes that the rows may take.
 
+        Notes
+        -----
+        Where rows heavier than any that was drawn are possible, the standard errors of weighting cover what these could
+        change; ``unseen`` says how much of the posterior they may hold.
+
         Examples
         --------
         >>> import pgm

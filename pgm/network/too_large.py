@@ -43,7 +43,8 @@ class WhenTooLarge(Core):
         targets, evidence, likelihoods
             As in :meth:`query`.
         memory_budget
-            Bytes that the tables for one state of the cutset may take at once; the answer itself comes on top.
+            Bytes that the tables for one state of the cutset may take at once; the answer itself comes on top. A
+            joint of several targets may not be larger than that either.
         max_operations
             Most multiplications to take on: states of the cutset times operations for each.
         progress

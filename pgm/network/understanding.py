@@ -88,7 +88,8 @@ class Understanding(Core):
     ) -> dict[str, Impact]:
         """Return for each piece of evidence the target's posterior without it, and how far it is, largest effect first.
 
-        Each observation and each likelihood is one piece.
+        Each observation and each likelihood is one piece, by the name of its variable. A likelihood of a variable that
+        is observed as well is named "the likelihood of" it; without the observation it counts, beside it it does not.
         """
         from pgm.inference import analysis
 
@@ -104,7 +105,8 @@ class Understanding(Core):
     ) -> float:
         """Return Jensen's conflict measure of the evidence: positive where its parts speak against each other.
 
-        It is ln of the product of P(e_i) over P(e); zero for one observation or independent ones.
+        It is ln of the product of P(e_i) over P(e); zero for one observation or independent ones. Each likelihood is
+        a piece e_i, also of a variable that is observed: there it says whether report and observation agree.
         """
         from pgm.inference import analysis
 

@@ -337,6 +337,10 @@ def test_a_budget_below_any_table_is_refused():
         conditioning.marginals(engine, memory_budget=4, max_operations=math.inf)
     with pytest.raises(TooLargeError, match="joint of 4 variables would have 16 cells"):
         conditioning.posterior(engine, ["asia", "tub", "lung", "smoke"], memory_budget=100)
+    with pytest.raises(TooLargeError, match="1 bytes is too small even with every variable fixed"):
+        conditioning.posterior(engine, "lung", memory_budget=1)
+    exact = pgm.networks.load("asia").query("lung", {"xray": "yes"})  # 16 bytes, which come on top
+    assert conditioning.posterior(engine, "lung", {"xray": "yes"}, memory_budget=8).allclose(exact)
 
 
 @pytest.mark.parametrize("limits", [

@@ -272,3 +272,11 @@ def test_rows_are_grouped_or_run_together_as_the_cost_says(monkeypatch):
     monkeypatch.setattr(row_groups, "PLAN_NS", 1e12)
     (together,) = row_groups.grouped(engine, table, (2,), 2**30)
     assert (sorted(together.soft), sorted(together.observed)) == ([0, 1], [])
+
+
+def test_a_plan_names_the_targets_that_are_observed(asia):
+    plan = asia.plan("lung", observed="lung")
+    assert plan.targets == ("lung",)
+    assert str(plan).startswith("targets lung; observed lung\n")
+    assert asia.plan(["xray", "lung"], observed=["lung"]).targets == ("xray", "lung")
+    assert asia.plan(observed="lung").targets == ()

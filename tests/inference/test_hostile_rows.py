@@ -40,7 +40,7 @@ ASK = {
     "data",
     [
         {}, {"X": ["a"]}, pd.DataFrame(), pd.DataFrame(index=range(3)), None, 5, "U", [], [["a"]], np.array([["a"]]),
-        {"U": "a"}, {"U": 5}, {"U": ["a"], "T": [1, 2]}, {1: ["a"], "U": ["a"]}, {"U": [["a"]]}, {"U": ["a", "c"]},
+        {"U": "a"}, {"U": 5}, {"U": ["a"], "T": [1, 2]}, {1: ["a"]}, {"U": [["a"]]}, {"U": ["a", "c"]},
         {"U": [True]}, {"T": ["True"]}, {"T": [2]}, {"T": [1.25]}, {"K": ["other"]},
         pd.DataFrame([["a", "a"]], columns=["U", "U"]),
         pd.DataFrame([["a", 1]], columns=pd.MultiIndex.from_tuples([("U", 1), ("T", 1)])),
@@ -175,7 +175,32 @@ def test_arrays_of_every_layout_give_the_same_answers_and_stay_as_they_are():
 def test_columns_beside_the_network_are_not_looked_at():
     net = typed()
     frame = {"U": ["a"], "notes": [object()], "lists": [[1, 2]], "numbers": [0.5]}
-    assert net.posterior(frame, "T") == pytest.approx(net.posterior({"U": ["a"]}, "T"))
+    alone = net.posterior({"U": ["a"]}, "T")
+    assert net.posterior(frame, "T") == pytest.approx(alone)
+    arrow = pa.Table.from_arrays([pa.array(["a"]), pa.array([1]), pa.array([2])], names=["U", "x", "x"])
+    tables = [
+        {"U": ["a"], 0: [1], None: [2], "": [3], "ragged": [1, 2, 3], "scalar": 5, ("a", 1): None},
+        pd.DataFrame([["a", 1, 2, 3, 4]], columns=["U", 0, None, "twice", "twice"]),
+        arrow,
+        pl.DataFrame({"U": ["a"], "x": [[1, 2]]}),
+    ]
+    for table in tables:
+        assert net.posterior(table, "T").tolist() == alone.tolist()
+        assert net.impute(table).to_dict()["U"] == ["a"]
+        assert net.log_likelihood(table).tolist() == net.log_likelihood({"U": ["a"]}).tolist()
+        assert [found.tolist() for found in net.posterior_chunks([table], "T")] == [alone.tolist()]
+
+
+def test_the_first_row_that_is_wrong_is_named():
+    """Which label is looked at first, as a sorted list of labels has it, does not matter."""
+    net = BayesianNetwork([CPT(Variable("i", [0, 1]), [0.5, 0.5]), CPT(Variable("U", ["a", "b"]), [0.5, 0.5])])
+    for column in ([True, False], [1, "x", "a", 0.5], ["z", "y"], [None, 5, 0, 4]):
+        row = next(r for r, label in enumerate(column) if label is not None and not (type(label) is int and label < 2))
+        with pytest.raises(DataError, match=f"column 'i', row {row} .*no state {column[row]!r}"):
+            net.posterior({"i": column}, "U")
+    for frame in (pd.DataFrame({"i": [True, False]}), pl.DataFrame({"i": [True, False]})):
+        with pytest.raises(DataError, match="row 0 .*no state True"):
+            net.posterior(frame, "U")
 
 
 def test_a_declared_order_other_than_the_networks():

@@ -48,7 +48,9 @@ def test_what_is_no_memory_budget(sampler, budget):
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize(
-    "rng", [-1, 1.0, True, "7", [1, 2], np.random, np.random.PCG64(0), np.random.SeedSequence(1), np.array(1)], ids=repr
+    "rng",
+    [-1, 1.0, True, "7", [1, 2], np.random, np.random.PCG64(0), np.random.SeedSequence(1), np.array(1)],
+    ids=lambda rng: type(rng).__name__,
 )
 def test_what_is_no_source_of_random_numbers(sampler, rng):
     with pytest.raises(EvidenceError, match=r"rng is a numpy\.random\.Generator, a whole number from 0 as a seed"):

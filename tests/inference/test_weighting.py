@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pgm
+import pgm.inference.weighting
 from pgm.errors import EvidenceError, ImpossibleEvidenceError, TooLargeError, UnknownNameError
 from pgm.factors import CPT, Variable
 from pgm.inference.sampled_posterior import effective_sample_size, estimate_by_chains, estimate_by_weights
@@ -125,7 +126,63 @@ def test_observed_targets_and_variables_of_one_state_are_certain():
     net = engine(BayesianNetwork([CPT(k, [1.0]), CPT(x, [[0.5, 0.5]], [k])]))
     found = weighted_posterior(net, ["k", "x"], 100, 1, evidence={"x": 1})
     assert found.posterior.values.tolist() == [[0.0, 1.0]]
+    asia = pgm.networks.load("asia")  # weights that are not all equal, whose sums are rounded
+    for method in ("weighting", "gibbs"):
+        options = {"method": method, "zeros": "allow"} if method == "gibbs" else {}
+        seen = asia.estimate("dysp", 1001, 1, evidence={"dysp": "yes", "xray": "yes"}, **options)
+        assert seen.posterior.values.tolist() == [1.0, 0.0]
+        assert seen.standard_error.values.tolist() == [0.0, 0.0]
     assert not found.standard_error.values.any()
+
+
+def rare_cause(signs=3):
+    """A cause of probability 1e-6 that makes each of some signs 999 times as probable as it is without it."""
+    cause = Variable("cause", ["no", "yes"])
+    cpts = [CPT(cause, [1 - 1e-6, 1e-6])]
+    for number in range(signs):
+        cpts.append(CPT(Variable(f"sign{number}", ["yes", "no"]), [[1e-3, 1 - 1e-3], [1 - 1e-3, 1e-3]], [cause]))
+    return BayesianNetwork(cpts)
+
+
+def test_heavy_rows_that_were_never_drawn_are_reckoned_with():
+    """20,000 rows without the cause agree perfectly, and are wrong: P(cause | signs) is 0.999."""
+    net, signs = rare_cause(), dict.fromkeys(["sign0", "sign1", "sign2"], "yes")
+    exact = net.query("cause", signs)
+    assert exact["yes"] == pytest.approx(0.999, abs=1e-4)
+    found = net.estimate("cause", 20_000, 0, evidence=signs)
+    assert found.posterior["yes"] == 0
+    assert found.effective_sample_size == pytest.approx(20_000)
+    ratio = 3 / 20_000 * 0.999**3 / 1e-9  # of what they could weigh to what was drawn
+    assert found.unseen == pytest.approx(ratio / (1 + ratio))
+    assert (np.abs(found.posterior.values - exact.values) <= 2 * found.standard_error.values + 1e-4).all()
+    assert str(found).startswith(
+        "approximate, by likelihood weighting: 20,000 rows, and up to 100.0% of the posterior in heavier ones, none of"
+    )
+    assert net.weighted_sample(20_000, 0, evidence=signs).unseen == found.unseen
+    assert found.standard_error.values.max() == pytest.approx(0.5, abs=1e-3)
+    soft = net.estimate("cause", 20_000, 0, likelihoods={sign: [999.0, 1.0] for sign in signs})
+    assert soft.unseen > 0.5
+
+
+def test_nothing_heavier_is_unseen_if_the_heaviest_row_was_drawn():
+    asia = pgm.networks.load("asia")
+    for evidence in ({}, {"asia": "no"}, {"xray": "yes", "dysp": "yes"}):
+        assert asia.estimate("lung", 20_000, 1, evidence=evidence).unseen == 0
+    assert asia.estimate("lung", 100, 1, evidence={"dysp": "yes"}, likelihoods={"tub": [1, 0.1]}).unseen > 0.01
+    assert pgm.networks.load("cancer").estimate("Cancer", 100, 1, method="gibbs").unseen is None
+
+
+def test_what_is_unseen_is_bounded_without_large_tables(monkeypatch):
+    """The product of the largest entries is a bound as well, if a worse one."""
+    asia, evidence = pgm.networks.load("asia"), {"xray": "yes", "dysp": "yes"}
+    heaviest = max(
+        asia.cpt("xray")[e, "yes"] * asia.cpt("dysp")[b, e, "yes"] for e in ("yes", "no") for b in ("yes", "no")
+    )
+    sample = asia.weighted_sample(5, 3, evidence=evidence)
+    ratio = 3 / 5 * heaviest / math.exp(sample.log_probability)
+    assert sample.unseen in (0, pytest.approx(ratio / (1 + ratio)))
+    monkeypatch.setattr(pgm.inference.weighting, "BOUND_BYTES", 1)
+    assert asia.weighted_sample(5, 3, evidence=evidence).unseen >= sample.unseen
 
 
 def test_evidence_that_is_impossible_or_never_met():

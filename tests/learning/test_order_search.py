@@ -187,3 +187,14 @@ def test_a_child_of_four():
     parents = order_search(data, tiers=[[f"c{i}" for i in range(4)], ["sum"]]).dag.parents("sum")
     assert len(parents) == 4
     assert members(0b1111) == [0, 1, 2, 3]
+
+
+def test_columns_of_very_many_states():
+    """Identifiers and codes of hundreds of states neither fill the memory nor get parents."""
+    rng = np.random.default_rng(0)
+    known = table("asia").head(1000).to_dict()
+    data = Dataset({**known, "id": list(range(1000)), "code": rng.integers(0, 150, 1000).tolist()})
+    result = order_search(data)
+    assert result.dag.parents("id") == ()
+    assert result.score == pytest.approx(score(result.dag, data), abs=1e-7)
+    assert result.score >= hill_climb(data).score - 1e-7

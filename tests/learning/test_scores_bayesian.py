@@ -391,3 +391,15 @@ def test_many_families_at_once(data, measure):
     stacked = np.stack([counts.reshape(-1, counts.shape[-1]), 3 * counts.reshape(-1, counts.shape[-1])])
     together = measure.local(stacked)
     assert together == pytest.approx([float(measure.local(part)) for part in stacked], abs=1e-10)
+
+
+@pytest.mark.parametrize("size", [1e-100, 1.0, 9e4, 1e5, 1e10, 1e16, 1e300])
+def test_any_equivalent_sample_size_keeps_its_digits(size):
+    """Against ln((a + i) / (b + i)) term by term; far beyond any use the score is that of equal probabilities."""
+    counts = np.array([[7, 2, 0], [0, 40, 5]])
+    expected = 0.0
+    for row in counts:
+        ups = [math.log1p(6 * i / size) for n in row for i in range(n)]
+        downs = [math.log1p(2 * i / size) for i in range(row.sum())]
+        expected += math.fsum(ups) - math.fsum(downs) - row.sum() * math.log(3)
+    assert float(BDeu(size).local(counts)) == pytest.approx(expected, rel=1e-9)

@@ -41,6 +41,9 @@ __all__ = ["ExactResult", "exact_search"]
 DYNAMIC_PROGRAMMING = 20
 """Variables up to which dynamic programming is used."""
 
+MAX_FAMILIES = 500_000
+"""Families that are counted at most, one by one, where three parents are not the limit; some 20 a millisecond."""
+
 _SMALL_SETS = 3
 """Parents up to which all families are counted at once."""
 
@@ -166,7 +169,7 @@ def _parent_sets(scores: FamilyScores, constraints: Constraints, wanted: int) ->
         return near_best_sets(scores, constraints, wanted)
     if constraints.max_parents is not None and constraints.max_parents <= _SMALL_SETS:
         return all_parent_sets(scores, constraints, constraints.max_parents)
-    return pruned_parent_sets(scores, constraints)
+    return pruned_parent_sets(scores, constraints, max_families=MAX_FAMILIES)
 
 
 def _by_dynamic_programming(scores: FamilyScores, constraints: Constraints, progress: bool) -> ExactResult:

@@ -23,6 +23,9 @@ __all__ = ["MAX_FAMILIES", "largest_useful_table", "pruned_parent_sets"]
 MAX_FAMILIES = 2_000_000
 """Families that are scored at most, unless the caller says otherwise."""
 
+UNFAIR = 4
+"""A child may have so many times its share of the families, so that too many are refused at the first child."""
+
 _ROUNDING = 1e-9
 """How much of a bound, relatively, may be lost to rounding."""
 
@@ -113,10 +116,11 @@ def pruned_parent_sets(
     limit = min([*limits, len(scores.names) - 1])
     found: list[list[tuple[int, float]]] = []
     left = max_families
+    share = UNFAIR * max_families // len(scores.names)
     for child, (needed, candidates) in enumerate(_candidates(constraints)):
         if len(needed) > limit:
             raise GraphError(f"{scores.names[child]!r} has {len(needed)} required parents, but max_parents is {limit}")
-        kept, scored = _sets_of(scores, child, needed, candidates, limit, left)
+        kept, scored = _sets_of(scores, child, needed, candidates, limit, min(left, share))
         left -= scored
         found.append(sorted(kept, key=lambda pair: (-pair[1], pair[0].bit_count(), pair[0])))
     masks = [[mask for mask, _ in pairs] for pairs in found]
@@ -136,7 +140,7 @@ def _sets_of(
         if scored + len(level) > left:
             raise TooLargeError(
                 f"parent sets of {scores.names[child]!r}: {len(level):,} of {size} parents would be scored after "
-                f"{scored:,} smaller ones, but only {left:,} families are left of the limit; max_parents would help"
+                f"{scored:,} smaller ones, but only {left:,} may be; with max_parents there are fewer"
             )
         scored += len(level)
         sets = [members(base | more) for more in level]

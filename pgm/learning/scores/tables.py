@@ -121,6 +121,10 @@ def log_rising(counts: NDArray[Any], start: float) -> _Floats:
     return _rising(start)(counts)
 
 
+_STIRLING = 1e5
+"""From here on Stirling's series is exact to the last digit of what is wanted."""
+
+
 @lru_cache(maxsize=_TABLES)
 def _rising(start: float) -> CountFunction:
     from scipy.special import gammaln
@@ -128,8 +132,12 @@ def _rising(start: float) -> CountFunction:
     origin = math.lgamma(start)
 
     def function(counts: _Floats) -> _Floats:
-        values: _Floats = gammaln(counts + start)
-        values -= origin
+        values: _Floats
+        if start < _STIRLING:
+            values = gammaln(counts + start) - origin
+        else:  # a difference of two large numbers would lose all digits: Stirling's series, term by term
+            values = counts * math.log(start) - counts + (counts + (start - 0.5)) * np.log1p(counts / start)
+            values += (1 / (counts + start) - 1 / start) / 12
         values[counts == 0] = 0.0
         return values
 

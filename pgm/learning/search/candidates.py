@@ -32,6 +32,12 @@ GOOD_PARENTS = 12
 MOST_VARIABLES = 256
 """Up to so many variables all pairs of parents are scored at the start."""
 
+MOST_LEVELS = 2000
+"""Up to so many states of all variables together joint scores are used."""
+
+MOST_JOINT_CELLS = 1 << 24
+"""Up to so many cells of one variable with all pairs of variables all pairs of parents are scored at the start."""
+
 MOST_SETS = 20_000
 """Lists longer than this in all lose their last sets, of each node those beyond an equal share."""
 
@@ -58,13 +64,14 @@ class Candidates:
         self._legal = Legal.of(constraints)
         self._n = n = len(scores.names)
         self._limit = n - 1 if constraints.max_parents is None else min(constraints.max_parents, n - 1)
-        self._joint = joint_scores(scores) if is_joint(scores.measure) else None
+        self._levels = sum(variable.cardinality for variable in scores.variables)
+        joint = is_joint(scores.measure) and self._levels <= MOST_LEVELS
+        self._joint = joint_scores(scores) if joint else None
         self._known: list[dict[int, float]] = [{} for _ in range(n)]
         self._pinned: list[set[int]] = [set() for _ in range(n)]
         self._tried: set[tuple[int, ...]] = set()
         self._n_scores = 0
         self._profiles: list[tuple[float, float]] = []
-        self._levels = sum(variable.cardinality for variable in scores.variables)
         for node in range(n):
             self._add(node, self._legal.required[node])
 
@@ -102,7 +109,9 @@ class Candidates:
         for node, parents in enumerate(start or ()):
             self._add(node, sum(1 << parent for parent in parents))
         self.pin(start or ())
-        everything = self._joint is not None and self._n <= MOST_VARIABLES
+        widest = max(variable.cardinality for variable in self._scores.variables)
+        cells = widest * self._levels**2
+        everything = self._joint is not None and self._n <= MOST_VARIABLES and cells <= MOST_JOINT_CELLS
         number = max(2, min(GOOD_PAIRS, 150 * GOOD_PAIRS // self._n))
         good: list[tuple[int, tuple[int, ...]]] = []
         for node in range(self._n):
@@ -136,6 +145,8 @@ class Candidates:
         pairs: dict[tuple[int, ...], float] = {}
         allowed = self._legal.allowed[:, node]
         for first in _largest(np.where(allowed, single, -np.inf), GOOD_PARENTS):
+            if self._cells((node, first)) > MOST_CELLS:
+                continue
             both = np.where(allowed, self._offer(node, (first,)), -np.inf)
             for second in _largest(both, GOOD_PAIRS):
                 pairs[min(first, second), max(first, second)] = float(both[second])
