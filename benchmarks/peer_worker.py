@@ -262,6 +262,20 @@ class Worker:
         spent = time.perf_counter() - start
         return {"seconds": spent, "tables": {cpd.variable: cpd.values.ravel().tolist() for cpd in fitted.get_cpds()}}
 
+    def fit_em(self, csv: str, bif: str, iterations: int, threads: int) -> dict[str, Any]:
+        """Learn the tables of a network's graph from rows with holes ("?"), by so many iterations of EM."""
+        template = gum.loadBN(bif)
+        learner = gum.BNLearner(csv, template, ["?"])
+        learner.useSmoothingPrior(1)
+        learner.useEM(1e-12, 0.0)
+        learner.EMsetMaxIter(iterations)
+        learner.setNumberOfThreads(threads)
+        start = time.perf_counter()
+        bn = learner.learnParameters(template.dag(), False)
+        spent = time.perf_counter() - start
+        tables = {name: [list(bn.cpt(name).names), bn.cpt(name).toarray().tolist()] for name in bn.names()}
+        return {"seconds": spent, "iterations": learner.EMnbrIterations(), "tables": tables}
+
     def sample(self, rows: int, evidence: Evidence) -> dict[str, Any]:
         """Draw rows with pyAgrum, which throws away those that do not agree with the evidence."""
         start = time.perf_counter()

@@ -14,7 +14,7 @@ import pgm
 from pgm import CPT, BayesianNetwork, ImpossibleEvidenceError, Variable
 
 LARGE = {"munin1", "link", "munin", "munin2", "munin4", "diabetes"}
-NETWORKS = [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in pgm.networks.names()]
+NETWORKS = pgm.networks.names()
 
 
 def leaf_evidence(net: BayesianNetwork, marginals, count: int = 5):

@@ -1,6 +1,7 @@
 """Learning networks from data: parameters, scores, searches for the graph, and how far to trust them."""
 
 from pgm.learning.constraints import Constraints
+from pgm.learning.em import EMResult, StructuralEMResult, StructuralStep, fit_em, structural_em
 from pgm.learning.exact.exact_search import ExactResult, exact_search
 from pgm.learning.independence.mmhc import mmhc, mmpc
 from pgm.learning.independence.mutual_information import mutual_information, mutual_information_matrix
@@ -79,6 +80,7 @@ __all__ = [
     "Constraints",
     "CrossValidation",
     "DirichletPrior",
+    "EMResult",
     "EdgeConfidence",
     "EdgePrior",
     "EdgeStrength",
@@ -106,6 +108,8 @@ __all__ = [
     "Score",
     "SearchResult",
     "Stage",
+    "StructuralEMResult",
+    "StructuralStep",
     "TableSupport",
     "UnseenConfigurationWarning",
     "bootstrap",
@@ -113,6 +117,7 @@ __all__ = [
     "cross_validate",
     "edge_strengths",
     "exact_search",
+    "fit_em",
     "fit_parameters",
     "ges",
     "get_score",
@@ -129,6 +134,7 @@ __all__ = [
     "order_search",
     "pc",
     "score",
+    "structural_em",
     "sufficient_statistics",
     "table_support",
     "tabu_search",

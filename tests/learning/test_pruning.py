@@ -206,10 +206,10 @@ def test_the_limit_on_parents_is_the_smaller_one():
 def test_too_many_families_are_refused():
     scores = FamilyScores(table("asia"), "loglik")
     with pytest.raises(TooLargeError, match=r"parent sets of 'A': 35 of 3 parents would be scored after 29 smaller"):
-        pruned_parent_sets(scores, Constraints(scores.names), max_families=50)
+        pruned_parent_sets(scores, Constraints(scores.names), max_families=100)
     assert scores.n_scores == 29
-    with pytest.raises(TooLargeError, match="parent sets of 'S'"):
-        pruned_parent_sets(scores, Constraints(scores.names), max_families=200)
+    with pytest.raises(TooLargeError, match="parent sets of .*, but only 44 may be"):
+        pruned_parent_sets(scores, Constraints(scores.names), max_families=300)
 
 
 def test_more_required_parents_than_allowed():

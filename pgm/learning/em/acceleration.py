@@ -1,0 +1,67 @@
+"""SQUAREM: two steps of EM tell where a third should go.
+
+EM converges linearly, slowly where much is missing. Let r be the last step but one and v the change from it to the last
+step. If steps shrink evenly, the limit lies on the curve
+
+    theta(a) = theta - 2 a r + a^2 v,    a = -|r| / |v|,
+
+and a = -1 is the two steps of EM themselves. The result is taken only if it is no worse than what EM has reached
+(`pgm.learning.em.iteration`), so the objective never falls.
+
+References
+----------
+Varadhan and Roland (2008), *Scandinavian Journal of Statistics* 35, 335-353, scheme S3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pgm.factors.factor import FloatArray
+
+__all__ = ["distance", "extrapolated"]
+
+_SHRINK = 0.01
+"""No probability becomes less than this share of what EM makes it: an extrapolation must not end at zero or below."""
+
+
+def distance(tables: Sequence[FloatArray], others: Sequence[FloatArray]) -> float:
+    """Return the Euclidean norm of the difference of all tables.
+
+    >>> distance([np.array([0.5, 0.5])], [np.array([0.2, 0.8])])  # doctest: +ELLIPSIS
+    0.4242...
+    """
+    squares = [float(np.sum((table - other) ** 2)) for table, other in zip(tables, others, strict=True)]
+    return float(np.sqrt(sum(squares)))
+
+
+def extrapolated(
+    first: Sequence[FloatArray], second: Sequence[FloatArray], third: Sequence[FloatArray]
+) -> list[FloatArray]:
+    """Return the tables that three successive estimates of EM point to.
+
+    Parameters
+    ----------
+    first, second, third
+        The tables before, between and after two steps of EM.
+
+    Examples
+    --------
+    >>> steps = [[np.array([p, 1 - p])] for p in (0.1, 0.3, 0.4)]  # each step is half of the one before
+    >>> extrapolated(*steps)[0].round(6).tolist()
+    [0.5, 0.5]
+    """
+    steps = [after - before for before, after in zip(first, second, strict=True)]
+    bends = [(after - between) - step for between, after, step in zip(second, third, steps, strict=True)]
+    length = np.sqrt(sum(float(np.sum(step**2)) for step in steps))
+    bend = np.sqrt(sum(float(np.sum(change**2)) for change in bends))
+    if bend == 0 or length <= bend:
+        return list(third)
+    a = -length / bend
+    made = []
+    for start, step, change, end in zip(first, steps, bends, third, strict=True):
+        table = np.maximum(start - 2 * a * step + a * a * change, _SHRINK * end)
+        made.append(table / table.sum(axis=-1, keepdims=True))
+    return made

@@ -1,0 +1,191 @@
+"""Completed data: what a search for structure counts when cells are missing.
+
+Under a network, a row that leaves cells open stands for all its completions, each with its posterior probability as
+weight. If these are not too many they are written down, as a `Dataset` with weights, and any search counts it as fast
+as complete data. If they are too many, `ExpectedFamilies` finds the expected counts of each family that is asked for by
+inference: exact as well, and slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgm.data import CountSource, Dataset
+from pgm.data.counts import CountTable, Family
+from pgm.data.source import CountsOnly
+from pgm.errors import DataError
+from pgm.factors.factor import FloatArray
+from pgm.factors.size import MEMORY_BUDGET, check_size
+from pgm.factors.variable import Variable
+from pgm.inference.expected_counts import ExpectedCounts
+from pgm.inference.hidden_parts import distinct_rows
+from pgm.inference.row_groups import Table
+from pgm.learning.em.incomplete import IncompleteData
+from pgm.network import BayesianNetwork
+
+__all__ = ["Completion", "ExpectedFamilies", "completed", "enumerated"]
+
+Completion: TypeAlias = Literal["expected", "most probable"]
+"""Whether rows stand for all their completions, or for the best."""
+
+MOST_CELLS = 1 << 26
+"""Completions are written down if they have at most so many cells (64 MiB)."""
+
+
+def completed(
+    problem: IncompleteData,
+    net: BayesianNetwork,
+    completion: Completion = "expected",
+    *,
+    most_cells: int = MOST_CELLS,
+    memory_budget: int = MEMORY_BUDGET,
+) -> CountSource:
+    """Return the data with every row completed as the network expects it.
+
+    Parameters
+    ----------
+    problem
+        The rows.
+    net
+        A network on all their variables.
+    completion
+        ``"expected"``: all completions by their probability. ``"most probable"``: the best one of each row.
+    most_cells
+        How large the completions may be to be written down.
+    memory_budget
+        Bytes that the tables of inference may take.
+
+    Raises
+    ------
+    ImpossibleEvidenceError
+        If a row has probability zero.
+    DataError
+        If there is no such completion.
+    """
+    if completion == "most probable":
+        full = net.impute(problem.data, memory_budget=memory_budget, progress=False)
+        return full.select(problem.dag.nodes)
+    if completion != "expected":
+        raise DataError(f"completion must be 'expected' or 'most probable', not {completion!r}")
+    columns = _columns(problem)
+    first, kind = distinct_rows(columns)
+    data = problem.data
+    weights = np.bincount(kind, data.weights, len(first)).astype(np.float64)
+    seen = weights > 0
+    rows = [column[first[seen]] for column in columns]
+    sizes = np.ones(int(seen.sum()))
+    for variable, column in zip(problem.variables, rows, strict=True):
+        sizes *= np.where(column == variable.cardinality, variable.cardinality, 1)
+    if sizes.sum() * len(rows) <= most_cells:
+        return enumerated(problem, net, rows, weights[seen], sizes.astype(np.intp))
+    return CountsOnly(ExpectedFamilies(problem, net, memory_budget=memory_budget))
+
+
+def _columns(problem: IncompleteData) -> list[NDArray[Any]]:
+    """Return the codes of every variable; those of a variable without a column are all missing."""
+    data, names = problem.data, set(problem.data.names)
+    return [
+        data.codes(variable.name)
+        if variable.name in names
+        else np.full(data.n_rows, variable.cardinality, np.min_scalar_type(variable.cardinality))
+        for variable in problem.variables
+    ]
+
+
+def enumerated(
+    problem: IncompleteData,
+    net: BayesianNetwork,
+    rows: Sequence[NDArray[Any]],
+    weights: FloatArray,
+    sizes: NDArray[np.intp],
+) -> Dataset:
+    """Return all completions of some rows, each with its share of the row's weight.
+
+    Parameters
+    ----------
+    problem, net
+        The variables, and the network that gives the shares.
+    rows, weights
+        Codes of each variable, with holes, and the weight of each row.
+    sizes
+        Number of completions of each row.
+    """
+    starts = np.cumsum(sizes) - sizes
+    left = np.arange(sizes.sum()) - np.repeat(starts, sizes)
+    full = []
+    for variable, column in zip(problem.variables, rows, strict=True):
+        codes = np.repeat(column, sizes)
+        hidden = codes == variable.cardinality
+        codes[hidden] = left[hidden] % variable.cardinality
+        left[hidden] //= variable.cardinality
+        full.append(codes)
+    number = {variable.name: place for place, variable in enumerate(problem.variables)}
+    logs = np.zeros(len(left))
+    for cpt in net.cpts:
+        with np.errstate(divide="ignore"):
+            logs += np.log(cpt.values)[tuple(full[number[name]] for name in cpt.names)]
+    peak = np.maximum.reduceat(logs, starts)
+    if np.isneginf(peak).any():
+        ExpectedFamilies(problem, net).count([(problem.variables[0].name, ())])  # raises, and names the row
+    shares = np.exp(logs - np.repeat(peak, sizes))
+    shares *= np.repeat(weights / np.add.reduceat(shares, starts), sizes)
+    kept = shares > 0
+    return Dataset.from_codes(problem.variables, [column[kept] for column in full], shares[kept])
+
+
+class ExpectedFamilies:
+    """Expected counts of any families under a network, by inference: the least that learning needs of data.
+
+    Parameters
+    ----------
+    problem
+        The rows.
+    net
+        The network.
+    memory_budget
+        Bytes that the tables of inference may take.
+
+    Notes
+    -----
+    For each family an E step with one more table, of ones, over the family: its expected count is that of the family.
+    Each is prepared anew, some microseconds a row.
+    """
+
+    def __init__(self, problem: IncompleteData, net: BayesianNetwork, *, memory_budget: int = MEMORY_BUDGET) -> None:
+        self.variables: tuple[Variable, ...] = problem.variables
+        self.n_rows = problem.data.n_rows
+        self.total_weight = problem.data.total_weight
+        self._data = problem.data
+        self._number = {variable.name: place for place, variable in enumerate(problem.variables)}
+        self._scopes = [tuple(self._number[name] for name in net.cpt(v.name).names) for v in problem.variables]
+        self._values = [net.cpt(variable.name).values for variable in problem.variables]
+        self._table = Table({self._number[name]: self._data.codes(name) for name in self._data.names}, self.n_rows)
+        self._memory_budget = memory_budget
+        self._found: dict[tuple[int, ...], FloatArray] = {}
+
+    def count(self, families: Iterable[Family]) -> list[CountTable]:
+        """Return the expected counts of each family (child, parents), axes parents, then the child."""
+        tables: list[CountTable] = []
+        for child, parents in families:
+            scope = tuple(self._number[name] for name in (*parents, child))
+            order = tuple(sorted(scope))
+            if order not in self._found:
+                self._found[order] = self._expected(order)
+            tables.append(self._found[order].transpose([order.index(variable) for variable in scope]))
+        return tables
+
+    def _expected(self, scope: tuple[int, ...]) -> FloatArray:
+        shape = [self.variables[variable].cardinality for variable in scope]
+        check_size(shape, f"the counts of {len(scope)} variables", self._memory_budget)
+        step = ExpectedCounts(
+            self.variables,
+            [*self._scopes, scope],
+            self._table,
+            self._data.weights,
+            memory_budget=self._memory_budget,
+        )
+        return step.of([*self._values, np.ones(shape)]).tables[-1]

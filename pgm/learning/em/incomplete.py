@@ -1,0 +1,165 @@
+"""Incomplete data for a graph: which columns there are, what they know, and which states the hidden ones have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from pgm.data import CountSource, Dataset
+from pgm.data.frames import read_columns
+from pgm.errors import DataError, UnknownNameError, listing
+from pgm.factors.factor import FloatArray
+from pgm.factors.size import MEMORY_BUDGET
+from pgm.factors.variable import Label, Variable
+from pgm.graph.dag import DAG
+from pgm.inference.expected_counts import ExpectedCounts
+from pgm.inference.row_groups import Table
+from pgm.network import BayesianNetwork
+
+__all__ = ["IncompleteData", "Latent", "incomplete_data", "latent_variables"]
+
+Latent: TypeAlias = Mapping[str, Sequence[Label] | int | Variable]
+"""The states of variables that the data hide: labels, or how many."""
+
+
+class IncompleteData(NamedTuple):
+    """Rows that do not know everything, with a variable for every node of a graph."""
+
+    dag: DAG
+    variables: tuple[Variable, ...]
+    """In the order of the graph's nodes."""
+    data: Dataset
+    """The columns that are nodes."""
+
+    @property
+    def families(self) -> list[list[Variable]]:
+        """The parents and then the node itself, for each node."""
+        by_name = {variable.name: variable for variable in self.variables}
+        return [[by_name[name] for name in self.dag.family(node)] for node in self.dag.nodes]
+
+    @property
+    def scopes(self) -> list[tuple[int, ...]]:
+        """The same as numbers of variables."""
+        number = {name: place for place, name in enumerate(self.dag.nodes)}
+        return [tuple(number[name] for name in self.dag.family(node)) for node in self.dag.nodes]
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Nodes of which no row knows anything."""
+        counts = self.data.n_missing
+        return tuple(name for name in self.dag.nodes if counts.get(name, self.data.n_rows) == self.data.n_rows)
+
+    def expected_counts(self, memory_budget: int = MEMORY_BUDGET) -> ExpectedCounts:
+        """Return the E step."""
+        number = {name: place for place, name in enumerate(self.dag.nodes)}
+        table = Table({number[name]: self.data.codes(name) for name in self.data.names}, self.data.n_rows)
+        return ExpectedCounts(self.variables, self.scopes, table, self.data.weights, memory_budget=memory_budget)
+
+    def tables_of(self, net: BayesianNetwork, nodes: Iterable[str]) -> dict[str, FloatArray]:
+        """Return the tables that a network has for some nodes, axes as the families here.
+
+        Raises
+        ------
+        DataError
+            If the network has another family, or other states.
+        """
+        found = {}
+        families = dict(zip(self.dag.nodes, self.families, strict=True))
+        for node in nodes:
+            cpt, family = net.cpt(node), families[node]
+            if sorted(cpt.names) != sorted(variable.name for variable in family):
+                given, wanted = listing(cpt.names[:-1]), listing(variable.name for variable in family[:-1])
+                raise DataError(f"in the given network the parents of {node!r} are {given}; in the graph {wanted}")
+            for variable in family:
+                own = net.variable(variable.name)
+                if own != variable:
+                    states, other = listing(variable.states), listing(own.states)
+                    raise DataError(f"{variable.name!r} has the states {states}, but in the given network {other}")
+            order = [cpt.names.index(variable.name) for variable in family]
+            found[node] = np.ascontiguousarray(cpt.values.transpose(order))
+        return found
+
+
+def latent_variables(latent: Latent | None) -> dict[str, Variable]:
+    """Return the variables that were declared by labels or by how many states they have.
+
+    Raises
+    ------
+    DataError
+        For what is neither.
+
+    Examples
+    --------
+    >>> latent_variables({"H": 2, "kind": ["a", "b"]})
+    {'H': Variable('H', [0, 1]), 'kind': Variable('kind', ['a', 'b'])}
+    """
+    if latent is not None and not isinstance(latent, Mapping):
+        raise DataError(f"latent is {{name: states}}, such as {{'H': ['a', 'b']}}, not {latent!r}")
+    made = {}
+    for name, states in (latent or {}).items():
+        if isinstance(states, Variable):
+            if states.name != name:
+                raise DataError(f"latent {name!r} is given a variable called {states.name!r}")
+            made[name] = states
+        elif isinstance(states, int):
+            if isinstance(states, bool) or states < 1:
+                raise DataError(f"latent {name!r} needs at least one state, not {states!r}")
+            made[name] = Variable(name, range(states))
+        else:
+            made[name] = Variable(name, states)
+    return made
+
+
+def incomplete_data(
+    dag: DAG, data: object, latent: Latent | None = None, nets: Sequence[BayesianNetwork] = ()
+) -> IncompleteData:
+    """Return the rows for the nodes of a graph.
+
+    Parameters
+    ----------
+    dag
+        The graph.
+    data
+        A `Dataset`, or anything one can be made of. Columns that are no nodes are ignored.
+    latent
+        States of nodes without a column, or with one that does not show them all.
+    nets
+        Networks whose variables give the states of all their nodes.
+
+    Raises
+    ------
+    UnknownNameError
+        If a node has neither a column nor states, or a latent name is no node.
+    DataError
+        If the data are no rows, or have none; or two networks disagree about states.
+    """
+    declared = latent_variables(latent)
+    _check_known(declared, dag.nodes)
+    for net in nets:
+        for variable in net.variables:
+            if variable.name in dag and declared.setdefault(variable.name, variable) != variable:
+                states, other = listing(declared[variable.name].states), listing(variable.states)
+                raise DataError(f"{variable.name!r} has the states {states} here and {other} there")
+    if isinstance(data, CountSource) and not isinstance(data, Dataset):
+        raise DataError(f"EM needs rows, a Dataset or a frame, not a {type(data).__name__}")
+    columns: Sequence[str] = data.names if isinstance(data, Dataset) else tuple(read_columns(data))
+    shown = [name for name in dag.nodes if name in columns]
+    absent = [name for name in dag.nodes if name not in columns and name not in declared]
+    if absent:
+        hint = f"a node that is never observed needs states: latent={{{absent[0]!r}: ['a', 'b']}}"
+        raise UnknownNameError(f"no column for {listing(absent)}; the columns are {listing(columns)}; {hint}")
+    if not shown:
+        raise DataError(f"no node of the graph is a column of the data; the columns are {listing(columns)}")
+    coded = Dataset(data, columns=shown, variables=[declared[name] for name in shown if name in declared])
+    if not coded.total_weight > 0:
+        raise DataError("there is nothing to learn from: the data have no rows, or none with a weight")
+    own: dict[str, Any] = {variable.name: variable for variable in coded.variables}
+    return IncompleteData(dag, tuple(own.get(name) or declared[name] for name in dag.nodes), coded)
+
+
+def _check_known(names: Iterable[str], nodes: Sequence[str]) -> None:
+    for name in names:
+        if name not in nodes:
+            raise UnknownNameError(f"latent {name!r} is no node of the graph; the nodes are {listing(nodes)}")
