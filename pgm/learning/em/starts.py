@@ -66,7 +66,8 @@ def starting_tables(
 def _from_available_cases(problem: IncompleteData, hidden: frozenset[str], rng: np.random.Generator) -> Tables:
     shown = [[variable.name for variable in family if variable.name not in hidden] for family in problem.families]
     counted = [names if family[-1].name in names else [] for names, family in zip(shown, problem.families, strict=True)]
-    known = iter(AvailableCases(problem.data).count([(names[-1], names[:-1]) for names in counted if names]))
+    asked = [(names[-1], names[:-1]) for names in counted if names]
+    known = iter(AvailableCases(problem.data).count(asked) if asked else ())
     tables = []
     for family, names in zip(problem.families, counted, strict=True):
         shape = [variable.cardinality for variable in family]

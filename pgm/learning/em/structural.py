@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from pgm.data import CountSource, Dataset
+from pgm.data.checks import check_discrete
 from pgm.data.frames import read_columns
 from pgm.errors import DataError, UnknownNameError, listing
 from pgm.factors.cpt import CPT
@@ -215,6 +216,8 @@ def _named_search(search: Search) -> Callable[..., Found]:
 
 def _nodes(data: object, latent: Latent | None) -> list[str]:
     """Return the columns, then the latent variables without a column."""
+    if isinstance(data, Dataset):
+        check_discrete(data.continuous, data.continuous)
     columns = list(data.names) if isinstance(data, Dataset) else list(read_columns(data))
     return [*columns, *(name for name in latent_variables(latent) if name not in columns)]
 
