@@ -1,6 +1,7 @@
 """A Gaussian mixture is a latent class with Gaussian leaves, and K-means is its hard limit: both side by side.
 
-Old Faithful-like data: short and long eruptions, and the wait before each, drawn here from two groups.
+Run it with ``python examples/gaussian_mixture.py``. Data like those of a geyser: short and long eruptions, and the wait
+before each, drawn here from two groups that overlap.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ def eruptions(n: int, seed: int = 0) -> pgm.Dataset:
     """Return eruptions of two groups; which group it was is not told."""
     rng = np.random.default_rng(seed)
     is_long = rng.random(n) < 0.64
-    duration = np.where(is_long, rng.normal(4.3, 0.42, n), rng.normal(2.0, 0.27, n))
-    wait = np.where(is_long, rng.normal(80, 6, n), rng.normal(54.5, 5.8, n))
+    duration = np.where(is_long, rng.normal(4.3, 1.0, n), rng.normal(2.0, 0.6, n))
+    wait = np.where(is_long, rng.normal(80, 6, n), rng.normal(60, 14, n))
     return pgm.Dataset(
         {"duration": duration / duration.std(), "wait": wait / wait.std()}, continuous=["duration", "wait"]
     )
