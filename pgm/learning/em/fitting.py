@@ -15,6 +15,7 @@ from pgm.factors.cpt import CPT
 from pgm.factors.factor import FloatArray
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.graph.dag import DAG, as_dag
+from pgm.learning.constraints import checked_generator
 from pgm.learning.em.incomplete import IncompleteData, Latent, incomplete_data
 from pgm.learning.em.iteration import Criteria, Run, climb
 from pgm.learning.em.maximization import Maximization, check_fixed, owners_of, prior_exponents
@@ -157,7 +158,7 @@ def fit_em(
     problem = incomplete_data(as_dag(dag), data, latent, nets)
     step = _m_step(problem, chosen_prior, estimate, _fixed_tables(problem, fixed, nets), shared)
     number = _number_of_starts(starts, problem)
-    generator = np.random.default_rng(rng)
+    generator = checked_generator(rng)
     e_step = problem.expected_counts(memory_budget)
     runs = []
     with Progress("EM", show=progress) as bar:

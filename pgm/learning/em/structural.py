@@ -26,7 +26,7 @@ from pgm.factors.cpt import CPT
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.graph.base import Edge, Names
 from pgm.graph.dag import DAG
-from pgm.learning.constraints import Constraints
+from pgm.learning.constraints import Constraints, checked_generator
 from pgm.learning.em.completed import Completion, completed
 from pgm.learning.em.fitting import fit_em
 from pgm.learning.em.incomplete import IncompleteData, Latent, incomplete_data, latent_variables
@@ -157,7 +157,7 @@ def structural_em(
     options = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
     options |= {"progress": progress, **(search_options or {})}
     fitting = {"latent": {v.name: v for v in problem.variables}, "memory_budget": memory_budget, "progress": progress}
-    fitting |= {"rng": np.random.default_rng(rng), **(em_options or {})}
+    fitting |= {"rng": checked_generator(rng), **(em_options or {})}
 
     trace: list[StructuralStep] = []
     first = {"start": start} if isinstance(start, BayesianNetwork) and start.dag == dag else {}
