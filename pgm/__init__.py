@@ -29,7 +29,7 @@ from pgm.errors import (
     UnknownNameError,
     UnknownStateError,
 )
-from pgm.factors import CPT, Factor, Variable
+from pgm.factors import CPT, ConditionalGaussian, Factor, GaussianMixture, Variable
 from pgm.graph import DAG, PDAG
 from pgm.network import BayesianNetwork
 
@@ -188,6 +188,7 @@ __all__ = [
     "BDs",
     "BayesianNetwork",
     "BootstrapResult",
+    "ConditionalGaussian",
     "CrossValidation",
     "DataError",
     "Dataset",
@@ -200,6 +201,7 @@ __all__ = [
     "FanInPrior",
     "FormatError",
     "GESResult",
+    "GaussianMixture",
     "GibbsSample",
     "GraphError",
     "Impact",

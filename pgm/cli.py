@@ -254,8 +254,16 @@ def _evidence(net: BayesianNetwork, given: Sequence[str]) -> dict[str, Label]:
         name, text = pair[:index], pair[index + 1 :]
         if name in evidence:
             raise EvidenceError(f"{name!r} is given twice")
-        evidence[name] = _label(net.variable(name), text)
+        evidence[name] = _measurement(name, text) if name in net.gaussians else _label(net.variable(name), text)
     return evidence
+
+
+def _measurement(name: str, text: str) -> float:
+    """Return the number observed at a continuous variable."""
+    try:
+        return float(text)
+    except ValueError:
+        raise EvidenceError(f"{name!r} is continuous: its evidence is a number, not {text!r}") from None
 
 
 def _label(variable: Variable, text: str) -> Label:
@@ -297,7 +305,7 @@ def _networks(args: argparse.Namespace) -> str:
 
 def _info(args: argparse.Namespace) -> str:
     net = _network(args.file)
-    tables = [net.cpt(name) for name in net.names]
+    tables = net.cpts
     largest = max(tables, key=lambda cpt: cpt.values.size)
     lines = [
         f"{len(net.names)} variables, {len(net.dag.edges)} edges, {net.n_parameters} free parameters",
@@ -310,6 +318,9 @@ def _info(args: argparse.Namespace) -> str:
             states = ", ".join(map(str, cpt.child.states))
             parents = ", ".join(parent.name for parent in cpt.parents)
             lines.append(f"{cpt.child.name} {{{states}}}" + (f" <- {parents}" if parents else ""))
+        for name, leaf in net.gaussians.items():
+            parents = ", ".join(parent.name for parent in leaf.parents)
+            lines.append(f"{name} (continuous)" + (f" <- {parents}" if parents else ""))
     return "\n".join(lines)
 
 

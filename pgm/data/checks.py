@@ -17,6 +17,7 @@ from pgm.factors.variable import Variable
 
 __all__ = [
     "check_complete",
+    "check_discrete",
     "check_known",
     "checked_codes",
     "checked_families",
@@ -24,6 +25,7 @@ __all__ = [
     "checked_variables",
     "checked_weights",
     "chosen_columns",
+    "common_length",
     "counted",
     "family_cells",
     "family_names",
@@ -70,6 +72,22 @@ def check_known(names: Iterable[object], table: Iterable[str], what: str = "no c
     absent = [name for name in names if not isinstance(name, str) or name not in columns]
     if absent:
         raise UnknownNameError(f"{what} {listing(absent)}; the columns are {listing(columns)}")
+
+
+def check_discrete(names: Iterable[object], continuous: Iterable[str]) -> None:
+    """Raise `DataError` if some of the names are those of continuous columns, which have no states to count.
+
+    >>> check_discrete(["sex", "height"], ["height"])
+    Traceback (most recent call last):
+    ...
+    pgm.errors.DataError: 'height' is continuous and has no states to count: cut it into intervals, or leave it out
+    """
+    columns = tuple(continuous)
+    found = [name for name in names if name in columns]
+    if found:
+        are = "is continuous and has" if len(found) == 1 else "are continuous and have"
+        it = "it" if len(found) == 1 else "them"
+        raise DataError(f"{listing(found)} {are} no states to count: cut {it} into intervals, or leave {it} out")
 
 
 def checked_variables(variables: object) -> list[Variable]:
@@ -216,7 +234,7 @@ def checked_codes(variables: Sequence[Variable], codes: NDArray[Any] | Sequence[
         are no integers from 0 to the cardinality.
     """
     names = [variable.name for variable in checked_variables(variables)]
-    if not variables or len(set(names)) < len(names):
+    if len(set(names)) < len(names):
         raise DataError(f"a data set needs variables with different names, not {listing(names)}")
     if isinstance(codes, np.ndarray) and codes.ndim != len(("rows", "columns")):
         raise DataError(f"an array of codes has two axes, rows and variables; this one has shape {codes.shape}")
@@ -251,6 +269,31 @@ def _checked_column(variable: Variable, column: object) -> CodeArray:
         small = small.copy()
     small.setflags(write=False)
     return small
+
+
+def common_length(codes: Mapping[str, NDArray[Any]], numbers: Mapping[str, NDArray[Any]]) -> int:
+    """Return the number of rows of all columns, coded and continuous ones.
+
+    Raises
+    ------
+    DataError
+        If there are no columns, a name stands for two, or they have different lengths.
+
+    Examples
+    --------
+    >>> common_length({"sex": np.array([0, 1])}, {"height": np.array([1.6, 1.8])})
+    2
+    """
+    columns = {**codes, **numbers}
+    if not columns or len(columns) < len(codes) + len(numbers):
+        raise DataError(f"a data set needs variables with different names, not {listing([*codes, *numbers])}")
+    first, *others = columns
+    for name in others:
+        if len(columns[name]) != len(columns[first]):
+            raise DataError(
+                f"column {name!r} has {counted(len(columns[name]), 'row')}, but {first!r} has {len(columns[first])}"
+            )
+    return len(columns[first])
 
 
 def checked_weights(weights: ArrayLike, n_rows: int) -> NDArray[np.float64]:

@@ -29,6 +29,7 @@ __all__ = [
     "Factorised",
     "code_column",
     "column_of_numbers",
+    "continuous_column",
     "factorise",
     "is_column",
     "smallest_codes",
@@ -149,6 +150,34 @@ def column_of_numbers(name: str, column: object) -> NDArray[np.float64]:
     return by_row
 
 
+def continuous_column(name: str, column: object) -> NDArray[np.float64]:
+    """Return a column of measurements as a read-only array of its own, NaN where a cell is missing.
+
+    Raises
+    ------
+    DataError
+        If a cell holds no number, or an infinite one.
+
+    Examples
+    --------
+    >>> continuous_column("height", [1.62, None, 2])
+    array([1.62,  nan, 2.  ])
+    """
+    if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iuf":
+        numbers = np.ma.filled(np.ma.array(column, np.float64, copy=True), np.nan)
+    else:
+        if not isinstance(column, Factorised):
+            column = factorise(name, column)
+        if any(isinstance(label, bool) for label in column.labels):
+            raise DataError(f"the column {name!r} holds booleans and is no continuous one")
+        numbers = column_of_numbers(name, column)
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if len(infinite):
+        raise DataError(f"column {name!r}, row {infinite[0]} (counting from 0): {numbers[infinite[0]]} is not finite")
+    numbers.setflags(write=False)
+    return numbers
+
+
 def _sorted_states(name: str, labels: Iterable[Any]) -> list[Label]:
     """Return distinct labels in the order False, True, numbers, text."""
     distinct = dict.fromkeys((isinstance(label, bool), _whole(label)) for label in labels)
@@ -171,7 +200,8 @@ def _sorted_states(name: str, labels: Iterable[Any]) -> list[Label]:
     if fractions:
         raise DataError(
             f"column {name!r} holds {fractions[0]!r} and looks continuous ({len(numbers)} distinct numbers from "
-            f"{min(numbers)} to {max(numbers)}): cut it into intervals first, or declare its states"
+            f"{min(numbers)} to {max(numbers)}): cut it into intervals first, declare its states, or declare it as "
+            f"continuous=[{name!r}]"
         )
     return [*sorted(booleans), *sorted(numbers), *sorted(texts)]
 

@@ -1,4 +1,4 @@
-"""`Dataset`: columns of small unsigned codes with declared states, holes and row weights.
+"""`Dataset`: columns of small unsigned codes with declared states, continuous columns, holes and row weights.
 
 A data set comes from whatever the user has (pandas, polars, pyarrow, lists, arrays) and is coded once, at this
 border; everything behind it works on codes. It is immutable, so whoever holds one may share it and may remember
@@ -7,11 +7,14 @@ what was counted.
 Two rules are worth knowing. *States*: without a declaration the states of a column are the values that occur, in the
 order False, True, then numbers, then text by code point; a pandas categorical or a polars Enum declares its
 categories, used or not. *Missing cells* (None, NaN, NA, NaT, null) are holes, never a state.
+
+Columns declared as continuous are kept as they are, in double precision and without states. They stand behind the
+others, and whatever counts refuses them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgm.data import checks, frames
-from pgm.data.columns import CodeArray, Factorised, code_column, column_of_numbers
+from pgm.data.columns import CodeArray, Factorised, code_column, column_of_numbers, continuous_column
 from pgm.data.counts import CountTable, Family, FamilyCounter, OccupiedCells
-from pgm.errors import DataError
+from pgm.errors import DataError, listing
 from pgm.factors.factor import Names, as_names
 from pgm.factors.size import check_size
 from pgm.factors.variable import Variable
@@ -35,7 +38,7 @@ __all__ = ["Dataset"]
 
 
 class Dataset:
-    """A table of discrete observations: rows times variables.
+    """A table of observations: rows times variables, discrete ones and continuous ones.
 
     Parameters
     ----------
@@ -51,20 +54,22 @@ class Dataset:
         Variables that declare the states of the columns of their names, as an alternative to ``states``.
     columns
         The columns to read, in this order (a set: in that of the data); the others are not looked at. Default: all.
+    continuous
+        Columns of measurements, which have no states.
 
     Raises
     ------
     DataError
         For columns of different lengths, repeated names, no columns, a value outside the declared states, a column
-        that looks continuous, or bad weights.
+        that looks continuous without being declared so, a continuous one with what is no finite number, or bad weights.
     UnknownNameError
-        If ``states``, ``variables``, ``columns`` or ``weights`` name a column that does not exist.
+        If ``states``, ``variables``, ``columns``, ``continuous`` or ``weights`` name a column that does not exist.
 
     Notes
     -----
     Costs one hash or look-up per cell, and one byte per cell in memory. A number column without fractions has
     integer labels, also where a hole made it a column of floats; numbers with fractions must be cut into intervals
-    first, or have their states declared.
+    first, have their states declared, or be declared as continuous.
 
     Rows go by position: the index of a pandas series, as a column or as ``weights``, is not looked at.
 
@@ -81,7 +86,17 @@ class Dataset:
     (array([1, 0, 2], dtype=uint8), array([False, False,  True]))
     """
 
-    __slots__ = ("_codes", "_counter", "_index", "_missing", "level_offsets", "n_rows", "variables", "weights")
+    __slots__ = (
+        "_codes",
+        "_counter",
+        "_index",
+        "_missing",
+        "_numbers",
+        "level_offsets",
+        "n_rows",
+        "variables",
+        "weights",
+    )
 
     variables: tuple[Variable, ...]
     n_rows: int
@@ -91,6 +106,7 @@ class Dataset:
     """Where the states of each variable begin when those of all variables stand side by side; then their number."""
     _codes: tuple[CodeArray, ...]
     _missing: tuple[NDArray[np.bool_] | None, ...]
+    _numbers: dict[str, NDArray[np.float64]]
     _index: dict[str, int]
     _counter: FamilyCounter | None
 
@@ -103,10 +119,14 @@ class Dataset:
         names: Sequence[str] | None = None,
         variables: Iterable[Variable] | None = None,
         columns: Names | None = None,
+        continuous: Names = (),
     ) -> None:
         table: dict[str, Any]
+        measured = dict.fromkeys(as_names(continuous))
         if isinstance(data, Dataset) and names is None:
             table = dict(zip(data.names, map(Factorised.of_codes, data.variables, data._codes), strict=True))
+            table |= data._numbers
+            measured |= dict.fromkeys(data._numbers)
             weights = data.weights if weights is None else weights
         else:
             table = frames.read_columns(data, names)
@@ -117,8 +137,13 @@ class Dataset:
         chosen = checks.chosen_columns(columns, table)
         if not chosen:
             raise DataError("a data set needs at least one column")
-        coded = [code_column(name, table[name], declared.get(name)) for name in chosen]
-        self._fill([variable for variable, _ in coded], [codes for _, codes in coded], weights)
+        checks.check_known(measured, table, "declared as continuous, but there is no column")
+        both = [name for name in measured if name in declared]
+        if both:
+            raise DataError(f"{listing(both)} cannot be continuous and have states: declare one or the other")
+        coded = [code_column(name, table[name], declared.get(name)) for name in chosen if name not in measured]
+        numbers = {name: continuous_column(name, table[name]) for name in chosen if name in measured}
+        self._fill([variable for variable, _ in coded], [codes for _, codes in coded], weights, numbers)
 
     @classmethod
     def from_codes(
@@ -126,6 +151,7 @@ class Dataset:
         variables: Iterable[Variable],
         codes: NDArray[Any] | Sequence[NDArray[Any]],
         weights: ArrayLike | None = None,
+        continuous: Mapping[str, ArrayLike] | None = None,
     ) -> Dataset:
         """Return the data set with these codes, without looking at any label.
 
@@ -138,6 +164,8 @@ class Dataset:
             order, the cardinality for a missing cell. They are copied unless nobody else can write to them.
         weights
             One non-negative number for each row.
+        continuous
+            The continuous columns by name, NaN where a cell is missing.
 
         Examples
         --------
@@ -146,33 +174,66 @@ class Dataset:
         {'x': ['yes', 'no', None]}
         """
         dataset = cls.__new__(cls)
-        dataset._fill(tuple(checks.in_order(variables, "the variables")), codes, weights)
+        numbers = {name: continuous_column(name, np.array(column)) for name, column in (continuous or {}).items()}
+        dataset._fill(tuple(checks.in_order(variables, "the variables")), codes, weights, numbers)
         return dataset
 
     def _fill(
-        self, variables: Sequence[Variable], codes: NDArray[Any] | Sequence[NDArray[Any]], weights: ArrayLike | None
+        self,
+        variables: Sequence[Variable],
+        codes: NDArray[Any] | Sequence[NDArray[Any]],
+        weights: ArrayLike | None,
+        numbers: dict[str, NDArray[np.float64]],
     ) -> None:
         """Set the attributes, once."""
         columns = checks.checked_codes(variables, codes)
+        n_rows = checks.common_length({v.name: c for v, c in zip(variables, columns, strict=True)}, numbers)
         holes = [column == variable.cardinality for variable, column in zip(variables, columns, strict=True)]
         for hole in holes:
             hole.setflags(write=False)
         set_once = super().__setattr__
         set_once("variables", tuple(variables))
-        set_once("n_rows", len(columns[0]))
-        set_once("weights", None if weights is None else checks.checked_weights(weights, len(columns[0])))
+        set_once("n_rows", n_rows)
+        set_once("weights", None if weights is None else checks.checked_weights(weights, n_rows))
         set_once("_codes", columns)
         set_once("_missing", tuple(hole if hole.any() else None for hole in holes))
         set_once("_index", {variable.name: position for position, variable in enumerate(variables)})
         set_once("level_offsets", (0, *accumulate(variable.cardinality for variable in variables)))
+        set_once("_numbers", numbers)
         set_once("_counter", None)
 
     # ------------------------------------------------------------------ what is in it
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the variables, in column order."""
+        """Names of the discrete variables, in column order."""
         return tuple(self._index)
+
+    @property
+    def continuous(self) -> tuple[str, ...]:
+        """Names of the continuous columns, in their order."""
+        return tuple(self._numbers)
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        """Names of all columns, the discrete ones first."""
+        return (*self._index, *self._numbers)
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return a continuous column, read-only, NaN where the cell is missing.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such continuous column.
+
+        Examples
+        --------
+        >>> Dataset({"height": [1.62, None]}, continuous=["height"]).numbers("height")
+        array([1.62,  nan])
+        """
+        checks.check_known([name], self._numbers, "no continuous column")
+        return self._numbers[name]
 
     def variable(self, name: str) -> Variable:
         """Return the variable called ``name``."""
@@ -194,15 +255,22 @@ class Dataset:
     @property
     def n_missing(self) -> dict[str, int]:
         """Number of missing cells of each variable."""
-        return {
+        holes = {
             name: 0 if hole is None else int(np.count_nonzero(hole))
             for name, hole in zip(self.names, self._missing, strict=True)
         }
+        return holes | {name: int(np.isnan(column).sum()) for name, column in self._numbers.items()}
 
     @property
     def has_missing(self) -> bool:
         """Whether any cell is missing."""
-        return any(hole is not None for hole in self._missing)
+        return any(hole is not None for hole in self._holes)
+
+    @property
+    def _holes(self) -> list[NDArray[np.bool_] | None]:
+        """Which cells are missing, of each column; None where none are."""
+        unknown = [np.isnan(column) for column in self._numbers.values()]
+        return [*self._missing, *(hole if hole.any() else None for hole in unknown)]
 
     def require_complete(self, names: Names | None = None) -> None:
         """Raise if cells of these columns (default: of any column) are missing.
@@ -213,17 +281,19 @@ class Dataset:
             Says how many cells are missing in which columns.
         """
         counts = self.n_missing
-        checks.check_complete({name: counts[name] for name in checks.chosen_columns(names, self._index)}, self.n_rows)
+        checks.check_complete({name: counts[name] for name in checks.chosen_columns(names, self._columns)}, self.n_rows)
 
     # ------------------------------------------------------------------ parts
 
     def select(self, names: Names) -> Dataset:
         """Return the data set with these columns only, in this order; a set of names keeps their present order."""
-        chosen = [self._index[name] for name in checks.chosen_columns(names, self._index)]
+        wanted = checks.chosen_columns(names, self._columns)
+        chosen = [self._index[name] for name in wanted if name in self._index]
         return Dataset.from_codes(
             [self.variables[position] for position in chosen],
             [self._codes[position] for position in chosen],
             self.weights,
+            {name: self._numbers[name] for name in wanted if name in self._numbers},
         )
 
     def take(self, rows: slice | ArrayLike) -> Dataset:
@@ -241,7 +311,8 @@ class Dataset:
         """
         index = checks.checked_rows(rows, self.n_rows)
         weights = None if self.weights is None else self.weights[index]
-        return Dataset.from_codes(self.variables, [column[index] for column in self._codes], weights)
+        numbers = {name: column[index] for name, column in self._numbers.items()}
+        return Dataset.from_codes(self.variables, [column[index] for column in self._codes], weights, numbers)
 
     def head(self, n: int = 5) -> Dataset:
         """Return the first ``n`` rows."""
@@ -253,7 +324,7 @@ class Dataset:
         >>> Dataset({"x": [1, None, 0], "y": ["a", "b", "a"]}).complete_rows().to_dict()
         {'x': [1, 0], 'y': ['a', 'a']}
         """
-        holes = [hole for hole in self._missing if hole is not None]
+        holes = [hole for hole in self._holes if hole is not None]
         return self.take(~np.logical_or.reduce(holes)) if holes else self
 
     def chunks(self, size: int) -> Iterator[Dataset]:
@@ -330,6 +401,7 @@ class Dataset:
                [0, 1],
                [1, 1]], dtype=uint8), counts=array([1, 1, 2]))
         """
+        checks.check_discrete(as_names(names), self._numbers)
         chosen = checks.chosen_columns(names, self._index)
         if not chosen:
             raise DataError("the joint table of no columns has no cells to list")
@@ -360,6 +432,7 @@ class Dataset:
         (array([[2, 0, 1, 1],
                [0, 1, 0, 1]]), (0, 2, 4))
         """
+        checks.check_discrete(self._numbers, self._numbers)
         scope = self._scope(child, parents)
         self.require_complete()
         family = [self.variables[position] for position in scope]
@@ -395,6 +468,7 @@ class Dataset:
                [[0., 0.],
                 [0., 1.]]], dtype=float32)
         """
+        checks.check_discrete(self._numbers, self._numbers)
         names = as_names(scope)
         checks.check_known(names, self._index)
         self.require_complete()
@@ -415,29 +489,33 @@ class Dataset:
 
     def _scope(self, child: str, parents: Names) -> list[int]:
         """Return a family as column numbers, the child last."""
+        if self._numbers:
+            checks.check_discrete((*as_names(parents), child), self._numbers)
         return [self._index[name] for name in checks.family_names(child, parents, self._index)]
 
     # ------------------------------------------------------------------ conversion (pgm.data.frames)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the labels as ``{name: list}``, None where a cell is missing; the row weights are not in it."""
-        return frames.to_dict(self.variables, self._codes)
+        """Return labels and numbers as ``{name: list}``, None where a cell is missing, without the row weights."""
+        return frames.to_dict(self.variables, self._codes, self._numbers)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame of categoricals whose categories are the states; the row weights are not in it."""
-        return frames.to_pandas(self.variables, self._codes)
+        return frames.to_pandas(self.variables, self._codes, self._numbers)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a polars frame, an Enum where the states are text; the row weights are not in it."""
-        return frames.to_polars(self.variables, self._codes)
+        return frames.to_polars(self.variables, self._codes, self._numbers)
 
     def to_arrow(self) -> pa.Table:
         """Return a pyarrow table of ordered dictionaries of the states; the row weights are not in it."""
-        return frames.to_arrow(self.variables, self._codes)
+        return frames.to_arrow(self.variables, self._codes, self._numbers)
 
     # ------------------------------------------------------------------ an immutable value
 
     def _position(self, name: str) -> int:
+        if name in self._numbers:
+            checks.check_discrete([name], self._numbers)
         checks.check_known([name], self._index)
         return self._index[name]
 
@@ -447,9 +525,11 @@ class Dataset:
         same_weights = self.weights is other.weights or (
             self.weights is not None and other.weights is not None and np.array_equal(self.weights, other.weights)
         )
-        return (
-            same_weights and self.variables == other.variables and all(map(np.array_equal, self._codes, other._codes))
+        same_numbers = self.continuous == other.continuous and all(
+            np.array_equal(column, other._numbers[name], equal_nan=True) for name, column in self._numbers.items()
         )
+        same_codes = self.variables == other.variables and all(map(np.array_equal, self._codes, other._codes))
+        return same_weights and same_codes and same_numbers
 
     def __hash__(self) -> int:
         return hash((self.variables, self.n_rows))
@@ -461,10 +541,10 @@ class Dataset:
         raise AttributeError("a Dataset is immutable")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Dataset.from_codes, (self.variables, self._codes, self.weights)
+        return Dataset.from_codes, (self.variables, self._codes, self.weights, self._numbers)
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else f", total weight {self.total_weight:g}"
-        size = f"{checks.counted(self.n_rows, 'row')}, {checks.counted(len(self.variables), 'variable')}"
-        lines = [f"Dataset({size}{weighted})", *frames.describe(self.variables, self.n_missing)]
+        size = f"{checks.counted(self.n_rows, 'row')}, {checks.counted(len(self._columns), 'variable')}"
+        lines = [f"Dataset({size}{weighted})", *frames.describe(self.variables, self.n_missing, self._numbers)]
         return "\n  ".join(lines)

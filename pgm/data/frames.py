@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgm.data.checks import check_known, checked_variables, counted, in_order
 from pgm.data.columns import CodeArray, is_column
@@ -38,6 +39,9 @@ _SHOWN = 12
 
 States: TypeAlias = Mapping[str, Iterable[Label]]
 """Labels of some columns, in the order wanted."""
+
+Numbers: TypeAlias = Mapping[str, NDArray[np.float64]]
+"""Continuous columns by name, NaN where a cell is missing."""
 
 
 def read_columns(data: object, names: Sequence[str] | None = None) -> dict[str, object]:
@@ -173,17 +177,22 @@ def _variables_of(states: object) -> list[Variable]:
     return [Variable(name, in_order(labels, f"the states of {name!r}")) for name, labels in states.items()]
 
 
-# From codes to frames. A column that cannot hold the states as they are would change labels, so it is refused.
+# From codes to frames, continuous columns last. A column that cannot hold the states as they are would change labels,
+# so it is refused.
 
 
-def to_dict(variables: Sequence[Variable], codes: Sequence[CodeArray]) -> dict[str, list[Any]]:
-    """Return the labels of coded columns as lists, None where a cell is missing."""
-    return {
+def to_dict(variables: Sequence[Variable], codes: Sequence[CodeArray], numbers: Numbers) -> dict[str, list[Any]]:
+    """Return the labels of coded columns, and numbers, as lists; None where a cell is missing."""
+    labels = {
         variable.name: _labels(variable)[column].tolist() for variable, column in zip(variables, codes, strict=True)
+    }
+    return labels | {
+        name: np.where(np.isnan(column), None, column).tolist()  # type: ignore[call-overload]
+        for name, column in numbers.items()
     }
 
 
-def to_pandas(variables: Sequence[Variable], codes: Sequence[CodeArray]) -> pd.DataFrame:
+def to_pandas(variables: Sequence[Variable], codes: Sequence[CodeArray], numbers: Numbers) -> pd.DataFrame:
     """Return coded columns as pandas categoricals whose categories are the states, or as objects.
 
     Objects are for states that an index of pandas takes for equal (1 and True), or would change.
@@ -202,10 +211,11 @@ def to_pandas(variables: Sequence[Variable], codes: Sequence[CodeArray]) -> pd.D
         signed = column.astype(np.int64)
         signed[column == variable.cardinality] = -1
         columns[variable.name] = pd.Categorical.from_codes(signed, categories)
+    columns.update({name: column.copy() for name, column in numbers.items()})
     return pd.DataFrame(columns)
 
 
-def to_polars(variables: Sequence[Variable], codes: Sequence[CodeArray]) -> pl.DataFrame:
+def to_polars(variables: Sequence[Variable], codes: Sequence[CodeArray], numbers: Numbers) -> pl.DataFrame:
     """Return coded columns as a polars frame: an Enum where all states are text, the values themselves elsewhere.
 
     Raises
@@ -226,10 +236,11 @@ def to_polars(variables: Sequence[Variable], codes: Sequence[CodeArray]) -> pl.D
         if not _is_kept(variable, labels[:-1].to_list()):
             raise _cannot_hold("polars", variable)
         series.append(labels.gather(column))
+    series += [pl.Series(name, column).fill_nan(None) for name, column in numbers.items()]
     return pl.DataFrame(series)
 
 
-def to_arrow(variables: Sequence[Variable], codes: Sequence[CodeArray]) -> pa.Table:
+def to_arrow(variables: Sequence[Variable], codes: Sequence[CodeArray], numbers: Numbers) -> pa.Table:
     """Return coded columns as a pyarrow table of ordered dictionaries whose values are the states.
 
     Raises
@@ -249,6 +260,7 @@ def to_arrow(variables: Sequence[Variable], codes: Sequence[CodeArray]) -> pa.Ta
             raise _cannot_hold("Arrow", variable)
         indices = pa.array(column.astype(np.int32), mask=column == variable.cardinality)
         columns[variable.name] = pa.DictionaryArray.from_arrays(indices, states, ordered=True)
+    columns.update({name: pa.array(column, mask=np.isnan(column)) for name, column in numbers.items()})
     return pa.table(columns)
 
 
@@ -273,17 +285,27 @@ def _cannot_hold(library: str, variable: Variable) -> DataError:
     return DataError(f"{library} cannot hold the states of {variable.name!r} in one column as they are: {states}")
 
 
-def describe(variables: Sequence[Variable], missing: Mapping[str, int]) -> list[str]:
-    """Return one line of text for each of the first variables: its states, and its missing cells if there are any.
+def describe(variables: Sequence[Variable], missing: Mapping[str, int], numbers: Numbers) -> list[str]:
+    """Return one line of text for each of the first columns: its states or range, and how many cells are missing.
 
-    >>> describe([Variable("x", ["a", "b"])], {"x": 3})
-    ["x: 2 states 'a', 'b'; 3 missing"]
+    >>> describe([Variable("x", ["a", "b"])], {"x": 3, "y": 0}, {"y": np.array([1.5, 2.0])})
+    ["x: 2 states 'a', 'b'; 3 missing", 'y: continuous, 1.5 to 2']
     """
+    ranges = {variable.name: _states(variable) for variable in variables}
+    ranges |= {name: _range(column) for name, column in numbers.items()}
     lines = []
-    for variable in variables[:_SHOWN]:
-        states = counted(variable.cardinality, "state")
-        holes = f"; {missing[variable.name]} missing" if missing[variable.name] else ""
-        lines.append(f"{variable.name}: {states} {listing(variable.states, limit=6)}{holes}")
-    if len(variables) > _SHOWN:
-        lines.append(f"... {len(variables) - _SHOWN} more")
+    for name in [*ranges][:_SHOWN]:
+        holes = f"; {missing[name]} missing" if missing[name] else ""
+        lines.append(f"{name}: {ranges[name]}{holes}")
+    if len(ranges) > _SHOWN:
+        lines.append(f"... {len(ranges) - _SHOWN} more")
     return lines
+
+
+def _states(variable: Variable) -> str:
+    return f"{counted(variable.cardinality, 'state')} {listing(variable.states, limit=6)}"
+
+
+def _range(column: NDArray[np.float64]) -> str:
+    known = column[~np.isnan(column)]
+    return f"continuous, {known.min():.6g} to {known.max():.6g}" if len(known) else "continuous"

@@ -13,10 +13,10 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.data.checks import chosen_columns
+from pgm.data.checks import check_discrete, chosen_columns
 from pgm.data.counts import CountTable, Family, OccupiedCells
 from pgm.data.dataset import Dataset
-from pgm.factors.factor import Names
+from pgm.factors.factor import Names, as_names
 from pgm.factors.variable import Variable
 
 __all__ = ["CountSource", "Countable", "CountsOnly", "count_source"]
@@ -169,7 +169,11 @@ def count_source(data: object, columns: Names | None = None) -> CountSource:
     ------
     UnknownNameError
         If one of ``columns`` does not exist.
+    DataError
+        If one of them is continuous; names it.
     """
+    if isinstance(data, Dataset):
+        check_discrete(data.continuous if columns is None else as_names(columns), data.continuous)
     if not isinstance(data, Countable):
         return Dataset(data, columns=columns)
     source: CountSource = data if isinstance(data, CountSource) else CountsOnly(data)

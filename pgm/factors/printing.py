@@ -24,7 +24,9 @@ def format_number(number: float) -> str:
     return f"{number:.6g}"
 
 
-def format_table(variables: Sequence[Variable], values: NDArray[np.float64], column: str | Variable) -> str:
+def format_table(
+    variables: Sequence[Variable], values: NDArray[np.float64], column: str | Sequence[str] | Variable
+) -> str:
     """Return a table as text.
 
     Parameters
@@ -32,17 +34,18 @@ def format_table(variables: Sequence[Variable], values: NDArray[np.float64], col
     variables
         Scope of the rows: one column of labels for each.
     values
-        Shape ``(*cardinalities of variables)``, or with one more axis, last, if ``column`` is a variable.
+        Shape ``(*cardinalities of variables)``, or with one more axis, last, if ``column`` is a variable or a list.
     column
-        Heading of the one column of numbers, or the variable whose states are the columns.
+        Heading of the one column of numbers, a list of headings, or the variable whose states are the columns.
     """
     if isinstance(column, Variable):
         heads, cut = _fit([str(state) for state in column.states])
         body = values.reshape(-1, column.cardinality)
         body_rows = [[*map(format_number, row[: len(heads) - cut]), *["..."] * cut] for row in _ends(body)]
     else:
-        heads, body = [column], values.reshape(-1, 1)
-        body_rows = [[format_number(row[0])] for row in _ends(body)]
+        heads = [column] if isinstance(column, str) else list(column)
+        body = values.reshape(-1, len(heads))
+        body_rows = [list(map(format_number, row)) for row in _ends(body)]
     labels = [
         [str(v.states[code]) for v, code in zip(variables, position, strict=True)]
         for position in _positions(variables, len(body))

@@ -16,8 +16,10 @@ import numpy as np
 from pgm.errors import FormatError, TableError, listing
 from pgm.factors.cpt import CPT
 from pgm.factors.factor import FloatArray
+from pgm.factors.gaussian import ConditionalGaussian
 from pgm.factors.variable import Label, Variable
 from pgm.network import BayesianNetwork
+from pgm.network.core import CPD
 
 __all__ = ["ROUNDING", "Table", "assemble", "checked_rows", "declared", "text_labels"]
 
@@ -115,7 +117,12 @@ def _fault(child: Variable, parents: Sequence[Variable], row: int, numbers: Floa
     return f"{name} sums to {sum(numbers.tolist()):.10g}, not 1"
 
 
-def assemble(variables: Mapping[Variable, int | None], tables: Mapping[Variable, Table]) -> BayesianNetwork:
+def assemble(
+    variables: Mapping[Variable, int | None],
+    tables: Mapping[Variable, Table],
+    leaves: Mapping[str, ConditionalGaussian] | None = None,
+    order: Sequence[str] | None = None,
+) -> BayesianNetwork:
     """Return the network of these variables, in their order, and tables.
 
     Parameters
@@ -124,6 +131,10 @@ def assemble(variables: Mapping[Variable, int | None], tables: Mapping[Variable,
         Each variable and the line that declares it.
     tables
         Each child and its table.
+    leaves
+        The continuous variables by name, whose parents are among the others.
+    order
+        The names of all variables, in declared order; needed where there are leaves.
 
     Raises
     ------
@@ -136,7 +147,9 @@ def assemble(variables: Mapping[Variable, int | None], tables: Mapping[Variable,
         if variable not in tables:
             raise FormatError(f"{variable.name!r} has no probability table", line)
     _check_acyclic(tables)
-    return BayesianNetwork(_cpt(variable, tables[variable]) for variable in variables)
+    cpds: dict[str, CPD] = {variable.name: _cpt(variable, tables[variable]) for variable in variables}
+    cpds.update(leaves or {})
+    return BayesianNetwork(cpds[name] for name in order or cpds)
 
 
 def _cpt(child: Variable, table: Table) -> CPT:

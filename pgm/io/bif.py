@@ -43,6 +43,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING
 
+from pgm.errors import FormatError, listing
 from pgm.io.assembly import text_labels
 from pgm.io.bif_reader import from_string
 
@@ -63,7 +64,7 @@ def to_string(net: BayesianNetwork) -> str:
     Raises
     ------
     FormatError
-        If two labels of a variable would be the same text, such as ``1`` and ``"1"``.
+        If two labels of a variable would be the same text, such as ``1`` and ``"1"``, or a variable is continuous.
 
     Examples
     --------
@@ -80,6 +81,8 @@ def to_string(net: BayesianNetwork) -> str:
     }
     <BLANKLINE>
     """
+    if net.gaussians:
+        raise FormatError(f"BIF holds discrete variables only, and not {listing(net.gaussians)}; JSON does")
     labels = {variable.name: [quoted(label) for label in text_labels(variable)] for variable in net.variables}
     lines = ["network unknown {", "}"]
     for variable in net.variables:

@@ -100,7 +100,7 @@ def to_dot(
     observed = _observed(dag, evidence)
     if not isinstance(graph, DAG):
         for name, label in observed.items():
-            if label is not None:
+            if label is not None and name not in graph.gaussians:
                 graph.variable(name).code(label)
     lines = [f"  {quoted(node)}{_node_style(node, observed)};" for node in dag.nodes]
     for parent, child in dag.edges:

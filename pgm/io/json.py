@@ -24,6 +24,8 @@ lists, one level for each parent and the probabilities of its own states innermo
       ]
     }
 
+- A continuous variable has no states. In place of a table stand its ``"means"`` and its ``"variances"``, nested lists
+  with a level for each parent and one number for each joint state; the parents are discrete.
 - Labels are text, whole numbers, decimal numbers and booleans: ``1``, ``1.0``, ``true`` and ``"1"`` come back as what
   they were. Labels of other types, and infinite ones, cannot be written.
 - Variables stand in declared order, which may put a parent after its child.
@@ -45,18 +47,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from operator import mul
 from reprlib import repr as shortened
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from pgm.errors import FormatError, listing
+from pgm.errors import FormatError, TableError, listing
+from pgm.factors.cpt import CPT
+from pgm.factors.gaussian import ConditionalGaussian
 from pgm.factors.size import MAX_AXES
 from pgm.factors.variable import Variable
 from pgm.io.assembly import Table, assemble, checked_rows, declared, row_name
 from pgm.network import BayesianNetwork
-
-if TYPE_CHECKING:
-    from pgm.factors.cpt import CPT
 
 __all__ = ["from_string", "to_string"]
 
@@ -65,6 +66,7 @@ VERSION = 1
 SURROGATE = re.compile("[\ud800-\udfff]")
 FILE_KEYS = ("format", "version", "variables")
 VARIABLE_KEYS = ("name", "states", "parents", "table")
+LEAF_KEYS = ("name", "parents", "means", "variances")
 
 
 # ---------------------------------------------------------------------- writing
@@ -97,7 +99,7 @@ def to_string(net: BayesianNetwork) -> str:
     }
     <BLANKLINE>
     """
-    variables = ",\n".join(map(_entry, net.cpts))
+    variables = ",\n".join(_entry(cpd) if isinstance(cpd, CPT) else _leaf_entry(cpd) for cpd in net.cpds)
     head = f'{{\n  "format": "{FORMAT}",\n  "version": {VERSION},\n  "variables": [\n'
     return f"{head}{variables}\n  ]\n}}\n"
 
@@ -109,7 +111,18 @@ def _entry(cpt: CPT) -> str:
     states = ", ".join(_literal(label, f"a label of {child.name!r}") for label in child.states)
     parents = ", ".join(_literal(parent.name, f"a parent of {child.name!r}") for parent in cpt.parents)
     table = ",\n        ".join(_rows(cpt))
-    lines = [f'"name": {name}', f'"states": [{states}]', f'"parents": [{parents}]', f'"table": {table}']
+    return _object_of([f'"name": {name}', f'"states": [{states}]', f'"parents": [{parents}]', f'"table": {table}'])
+
+
+def _leaf_entry(leaf: ConditionalGaussian) -> str:
+    """Return the object of one continuous variable."""
+    name = _literal(leaf.name, "the name of a variable")
+    parents = ", ".join(_literal(parent.name, f"a parent of {leaf.name!r}") for parent in leaf.parents)
+    means, variances = json.dumps(leaf.means.tolist()), json.dumps(leaf.variances.tolist())
+    return _object_of([f'"name": {name}', f'"parents": [{parents}]', f'"means": {means}', f'"variances": {variances}'])
+
+
+def _object_of(lines: Sequence[str]) -> str:
     return "    {\n      " + ",\n      ".join(lines) + "\n    }"
 
 
@@ -161,14 +174,18 @@ def from_string(text: str) -> BayesianNetwork:
     pgm.errors.FormatError: this is version 2 of pgm-network; only version 1 can be read
     """
     variables: dict[str, Variable] = {}
-    entries = _entries(_parsed(text))
-    for number, entry in enumerate(entries, start=1):
-        variable = _variable(entry, number)
-        if variable.name in variables:
-            raise FormatError(f"{variable.name!r} is declared twice")
-        variables[variable.name] = variable
-    tables = {variables[entry["name"]]: _table(entry, variables) for entry in entries}
-    return assemble(dict.fromkeys(variables.values()), tables)
+    found: dict[str, dict[str, Any]] = {}
+    for number, entry in enumerate(_entries(_parsed(text)), start=1):
+        variable = None if _is_leaf(entry) else _variable(entry, number)
+        name = _leaf_name(entry, number) if variable is None else variable.name
+        if name in found:
+            raise FormatError(f"{name!r} is declared twice")
+        found[name] = entry
+        if variable is not None:
+            variables[name] = variable
+    tables = {variable: _table(found[name], variables) for name, variable in variables.items()}
+    leaves = {name: _leaf(entry, variables) for name, entry in found.items() if name not in variables}
+    return assemble(dict.fromkeys(variables.values()), tables, leaves, [*found])
 
 
 def _parsed(text: str) -> Any:
@@ -242,19 +259,63 @@ def _variable(entry: Any, number: int) -> Variable:
     return declared(name, states, None)
 
 
-def _table(entry: dict[str, Any], variables: Mapping[str, Variable]) -> Table:
-    """Return the table of one variable, all variables being known."""
-    child = variables[entry["name"]]
-    names = _list(entry["parents"], f"the parents of {child.name!r}")
+def _is_leaf(entry: Any) -> bool:
+    return isinstance(entry, dict) and "states" not in entry and ("means" in entry or "variances" in entry)
+
+
+def _leaf_name(entry: dict[str, Any], number: int) -> str:
+    """Return the name of the continuous variable that the object at that place describes."""
+    name = entry.get("name")
+    if not isinstance(name, str) or not name:
+        raise FormatError(f"the name of variable {number} must be non-empty text, not {shortened(name)}")
+    _check_label(name, f"the name of variable {number}")
+    _check_keys(entry, LEAF_KEYS, f"variable {number}, {name!r}, which is continuous,")
+    return name
+
+
+def _leaf(entry: dict[str, Any], variables: Mapping[str, Variable]) -> ConditionalGaussian:
+    """Return one continuous variable, the discrete ones being known."""
+    name = entry["name"]
+    parents = _parents(name, entry["parents"], variables)
+    numbers = {}
+    for key in ("means", "variances"):
+        level = [entry[key]]
+        for parent in parents:
+            for items in level:
+                if not isinstance(items, list) or len(items) != parent.cardinality:
+                    states = f"a number for each state of {parent.name!r}"
+                    raise FormatError(f"the {key} of {name!r} must have {states}, not {shortened(items)}")
+            level = list(chain.from_iterable(level))
+        if not {int, float}.issuperset(map(type, level)):
+            raise FormatError(f"the {key} of {name!r} have {shortened(level)} where numbers are expected")
+        try:
+            numbers[key] = np.array(level, np.float64).reshape([parent.cardinality for parent in parents])
+        except OverflowError:
+            raise FormatError(f"the {key} of {name!r} have a number that is too large") from None
+    try:
+        return ConditionalGaussian(name, numbers["means"], numbers["variances"], parents)
+    except TableError as error:
+        raise FormatError(str(error)) from None
+
+
+def _parents(child: str, given: Any, variables: Mapping[str, Variable]) -> tuple[Variable, ...]:
+    """Return the parents of a variable, which are discrete."""
+    names = _list(given, f"the parents of {child!r}")
     for name in names:
         if not isinstance(name, str) or name not in variables:
             known = listing(variables)
-            raise FormatError(f"{shortened(name)}, a parent of {child.name!r}, is none of the variables {known}")
-    if len({child.name, *names}) <= len(names):
-        raise FormatError(f"{child.name!r} and its parents name a variable twice: {listing([child.name, *names])}")
+            raise FormatError(f"{shortened(name)}, a parent of {child!r}, is none of the variables {known} with states")
+    if len({child, *names}) <= len(names):
+        raise FormatError(f"{child!r} and its parents name a variable twice: {listing([child, *names])}")
     if len(names) >= MAX_AXES:
-        raise FormatError(f"{child.name!r} has {len(names)} parents; a table can have {MAX_AXES - 1}")
-    parents = tuple(variables[name] for name in names)
+        raise FormatError(f"{child!r} has {len(names)} parents; a table can have {MAX_AXES - 1}")
+    return tuple(variables[name] for name in names)
+
+
+def _table(entry: dict[str, Any], variables: Mapping[str, Variable]) -> Table:
+    """Return the table of one variable, all variables being known."""
+    child = variables[entry["name"]]
+    parents = _parents(child.name, entry["parents"], variables)
     flat = _numbers(entry["table"], child, parents)
     try:
         rows = np.array(flat, dtype=np.float64).reshape(-1, child.cardinality)

@@ -33,14 +33,17 @@ class BayesianNetwork(Asking, WhenTooLarge, Understanding, Rows, Sampling):
     Parameters
     ----------
     cpts
-        One :class:`~pgm.factors.cpt.CPT` for each variable, in any order, which becomes the declared order.
+        One :class:`~pgm.factors.cpt.CPT` for each discrete variable, and a
+        :class:`~pgm.factors.gaussian.ConditionalGaussian` for each continuous one, in any order, which becomes the
+        declared order. Continuous variables are leaves, and at least one variable is discrete.
     dag
         Optional: a DAG that the tables must agree with. It then gives the declared order.
 
     Raises
     ------
     TableError
-        If a variable has two tables or none, or two tables disagree about its states.
+        If a variable has two tables or none, two tables disagree about its states, or a continuous variable has a
+        child.
     GraphError
         If the parents form a cycle, or the tables do not agree with ``dag``.
 

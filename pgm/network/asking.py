@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from pgm.errors import EvidenceError
-from pgm.factors.factor import Factor, Names
+from pgm.factors.factor import Factor, Names, as_names
+from pgm.factors.mixture import GaussianMixture
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.factors.variable import Label
 from pgm.inference.exact import Likelihoods
@@ -36,15 +37,16 @@ class Asking(Core):
         do: Mapping[str, Label] | None = None,
         order: Sequence[str] | None = None,
         memory_budget: int = MEMORY_BUDGET,
-    ) -> Factor:
+    ) -> Any:
         """Return the posterior P(targets | evidence).
 
         Parameters
         ----------
         targets
-            One name, or several for their joint distribution.
+            One name, or several for their joint distribution. A continuous one is asked about by itself.
         evidence
-            Observed states, ``{name: label}``. A target that is observed has all its mass on the state observed.
+            Observed states, ``{name: label}``; of continuous variables numbers, ``{name: number}``. A target that is
+            observed has all its mass on the state observed.
         likelihoods
             Likelihood (virtual) evidence, ``{name: P(what was seen | state) for each state}``, in declared order or by
             label. Only ratios matter. It is what an unreliable report of the variable says, and weighs its states; it
@@ -63,8 +65,9 @@ class Asking(Core):
 
         Returns
         -------
-        Factor
-            Shape: the targets' cardinalities, in the order asked. Sums to one.
+        Factor or GaussianMixture
+            Shape: the targets' cardinalities, in the order asked. Sums to one. Of a continuous target its density, a
+            :class:`~pgm.factors.mixture.GaussianMixture`.
 
         Raises
         ------
@@ -94,14 +97,39 @@ class Asking(Core):
                 order=order,
                 memory_budget=memory_budget,
             )
-        return self._engine.posterior(
+        if self._leaves and isinstance(targets, Iterator):
+            targets = tuple(targets)
+        if self._continuous_among(targets):
+            options = {"likelihoods": likelihoods, "distributions": distributions, "order": order}
+            return self._mixture(as_names(targets), evidence, options, memory_budget)
+        engine, known = self._asked(evidence, distributions, likelihoods=likelihoods, memory_budget=memory_budget)
+        return engine.posterior(
             targets,
-            evidence,
+            known,
             likelihoods=likelihoods,
             distributions=distributions,
             order=order,
             memory_budget=memory_budget,
         )
+
+    def _mixture(
+        self,
+        targets: tuple[str, ...],
+        evidence: Mapping[str, Label] | None,
+        options: Mapping[str, Any],
+        memory_budget: int,
+    ) -> GaussianMixture:
+        """Return the density of a continuous leaf: its Gaussians, weighted by the posterior of its parents."""
+        if len(targets) > 1:
+            self._check_discrete(targets)
+        leaf = self._leaves[targets[0]]
+        if isinstance(evidence, Mapping) and leaf.name in evidence:
+            raise EvidenceError(f"{leaf.name!r} is continuous and observed, so it has no density")
+        parents = [parent.name for parent in leaf.parents]
+        asked = parents or [self._cpts[0].child.name]  # raises for impossible evidence
+        weights = self.query(asked, evidence, memory_budget=memory_budget, **options).values
+        weights = weights if parents else weights.sum()
+        return GaussianMixture(leaf.name, leaf.parents, weights, leaf.means, leaf.variances)
 
     def marginals(
         self,
@@ -114,10 +142,12 @@ class Asking(Core):
     ) -> dict[str, Factor]:
         """Return the posterior of every unobserved variable, ``{name: P(name | evidence)}``, in declared order.
 
-        One forward and one backward pass over the network give them all. Raises as :meth:`query` does.
+        One forward and one backward pass over the network give them all. Raises as :meth:`query` does. Continuous
+        variables are left out: :meth:`query` gives their densities.
         """
-        return self._engine.marginals(
-            evidence,
+        engine, known = self._asked(evidence, distributions, likelihoods=likelihoods, memory_budget=memory_budget)
+        return engine.marginals(
+            known,
             likelihoods=likelihoods,
             distributions=distributions,
             order=order,
@@ -133,20 +163,22 @@ class Asking(Core):
     ) -> float:
         """Return P(evidence): 0.0 if it is impossible, 1.0 if there is none.
 
-        With ``likelihoods``, the probability of the evidence and of what the likelihoods report.
+        With ``likelihoods``, the probability of the evidence and of what the likelihoods report. With continuous
+        evidence it is a density, which may be above 1.
 
         Raises
         ------
         EvidenceError
-            If likelihoods that are no probabilities make it larger than any float; :meth:`log_probability` still tells.
+            If densities, or likelihoods that are no probabilities, make it larger than any float;
+            :meth:`log_probability` still tells.
         """
         logarithm = self.log_probability(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         try:
             return math.exp(logarithm)
         except OverflowError:
             raise EvidenceError(
-                f"the likelihoods are so large that the product is beyond the range of floats: exp({logarithm:.10g}); "
-                f"ask for log_probability"
+                f"the likelihoods or densities are so large that the product is beyond the range of floats: "
+                f"exp({logarithm:.10g}); ask for log_probability"
             ) from None
 
     def log_probability(
@@ -158,9 +190,10 @@ class Asking(Core):
     ) -> float:
         """Return the natural logarithm of P(evidence): minus infinity if it is impossible.
 
-        Does not underflow where :meth:`probability` would.
+        Does not underflow where :meth:`probability` would. With continuous evidence it is the logarithm of a density.
         """
-        return self._engine.log_probability(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        return engine.log_probability(known, likelihoods=likelihoods, memory_budget=memory_budget)
 
     def mpe(
         self,
@@ -170,6 +203,8 @@ class Asking(Core):
         memory_budget: int = MEMORY_BUDGET,
     ) -> Explanation:
         """Return the most probable explanation: the joint state of all unobserved variables of largest probability.
+
+        Continuous variables that are not observed are integrated out.
 
         It is in general not made of the most probable state of each variable. Of several equally probable explanations
         it is the first: the first variable has its first state possible, and so on in declared order. Equally probable
@@ -186,7 +221,8 @@ class Asking(Core):
         >>> dict(explanation.assignment)
         {'Burglary': 'True', 'Earthquake': 'False', 'Alarm': 'True'}
         """
-        return self._engine.explanations(1, None, evidence, likelihoods=likelihoods, memory_budget=memory_budget)[0]
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        return engine.explanations(1, None, known, likelihoods=likelihoods, memory_budget=memory_budget)[0]
 
     def map(
         self,
@@ -205,7 +241,8 @@ class Asking(Core):
         ----------
         Park and Darwiche (2004), "Complexity results and approximation strategies for MAP explanations".
         """
-        return self._engine.explanations(1, targets, evidence, likelihoods=likelihoods, memory_budget=memory_budget)[0]
+        engine, known = self._asked(evidence, targets, likelihoods=likelihoods, memory_budget=memory_budget)
+        return engine.explanations(1, targets, known, likelihoods=likelihoods, memory_budget=memory_budget)[0]
 
     def best_explanations(
         self,
@@ -238,7 +275,8 @@ class Asking(Core):
         systems".
         """
         k = checked_count(k, "k", least=1)
-        return self._engine.explanations(k, targets, evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        engine, known = self._asked(evidence, targets, likelihoods=likelihoods, memory_budget=memory_budget)
+        return engine.explanations(k, targets, known, likelihoods=likelihoods, memory_budget=memory_budget)
 
     def plan(
         self, targets: Names | None = None, observed: Names = (), *, order: Sequence[str] | None = None
@@ -254,7 +292,13 @@ class Asking(Core):
         order
             Elimination order to use instead of the best one found.
         """
-        return self._engine.query_plan(targets, observed, order=order)
+        if not self._leaves:
+            return self._engine.query_plan(targets, observed, order=order)
+        seen = as_names(observed)
+        numbers = {name: self._leaves[name].means.flat[0] for name in seen if name in self._leaves}
+        engine, reports = self._asked(numbers, targets)
+        discrete = [name for name in seen if name not in numbers]
+        return engine.query_plan(targets, [*discrete, *(reports or ())], order=order)
 
     def do(self, assignments: Mapping[str, Label]) -> Self:
         """Return the mutilated network: the variables named are set to these states and cut off from their parents.
@@ -273,4 +317,6 @@ class Asking(Core):
         """
         from pgm.inference import intervention
 
-        return type(self)(intervention.do(self._cpts, assignments))
+        self._check_discrete(assignments)
+        changed = {cpt.child.name: cpt for cpt in intervention.do(self._cpts, assignments)}
+        return type(self)([changed[name] if name in changed else self._leaves[name] for name in self.names])

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Self, TypeAlias
 
-from pgm.errors import GraphError, TableError, UnknownNameError, listing
+import numpy as np
+
+from pgm.errors import EvidenceError, GraphError, TableError, UnknownNameError, listing
 from pgm.factors.cpt import CPT
-from pgm.factors.factor import Factor
-from pgm.factors.variable import Variable
+from pgm.factors.factor import Factor, Names
+from pgm.factors.gaussian import ConditionalGaussian
+from pgm.factors.size import MEMORY_BUDGET
+from pgm.factors.variable import Label, Variable
 from pgm.graph.dag import DAG
-from pgm.inference.exact import ExactInference
+from pgm.inference.exact import ExactInference, Likelihoods
 
-__all__ = ["Core"]
+__all__ = ["CPD", "Core"]
+
+CPD: TypeAlias = CPT | ConditionalGaussian
+"""A conditional distribution: the table of a discrete variable, or a Gaussian leaf."""
 
 
 class Core:
-    """One CPT for each variable and the DAG that their parents draw: the parts of a Bayesian network.
+    """One CPT or Gaussian leaf for each variable and the DAG that their parents draw: the parts of a Bayesian network.
 
     :class:`~pgm.network.BayesianNetwork` documents parameters and errors.
     """
 
-    __slots__ = ("_cpts", "_engine", "_index", "dag")
+    __slots__ = ("_cpts", "_engine", "_index", "_leaves", "dag")
 
     dag: DAG
     _cpts: tuple[CPT, ...]
+    _leaves: Mapping[str, ConditionalGaussian]
     _index: dict[str, int]
+    """Number of each discrete variable."""
     _engine: ExactInference
 
-    def __init__(self, cpts: Iterable[CPT], dag: DAG | None = None) -> None:
+    def __init__(self, cpts: Iterable[CPD], dag: DAG | None = None) -> None:
         tables = _by_child(cpts)
         _check_variables(tables)
         drawn = _drawn(tables, list(tables))
@@ -40,8 +50,11 @@ class Core:
             drawn = _drawn(tables, dag.nodes)
         set_once = object.__setattr__
         set_once(self, "dag", drawn)
-        set_once(self, "_cpts", tuple(tables[name] for name in drawn.nodes))
-        set_once(self, "_index", {name: number for number, name in enumerate(drawn.nodes)})
+        ordered = [tables[name] for name in drawn.nodes]
+        leaves = {cpd.name: cpd for cpd in ordered if isinstance(cpd, ConditionalGaussian)}
+        set_once(self, "_cpts", tuple(cpd for cpd in ordered if isinstance(cpd, CPT)))
+        set_once(self, "_leaves", MappingProxyType(leaves))
+        set_once(self, "_index", {cpt.child.name: number for number, cpt in enumerate(self._cpts)})
         set_once(self, "_engine", ExactInference(self._cpts))
 
     def __setattr__(self, attribute: str, value: object) -> None:
@@ -51,7 +64,7 @@ class Core:
         raise AttributeError("a BayesianNetwork is immutable")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._cpts,)
+        return type(self), (self.cpds,)
 
     def __copy__(self) -> Self:
         return self
@@ -63,26 +76,36 @@ class Core:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The variables, in declared order."""
+        """The discrete variables, in declared order."""
         return self._engine.variables
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the variables, in declared order."""
+        """Names of all variables, in declared order."""
         return self.dag.nodes
 
     @property
     def cpts(self) -> tuple[CPT, ...]:
-        """The tables, in declared order of their children."""
+        """The tables of the discrete variables, in declared order of their children."""
         return self._cpts
 
     @property
+    def gaussians(self) -> Mapping[str, ConditionalGaussian]:
+        """The continuous leaves by name, in declared order; read-only."""
+        return self._leaves
+
+    @property
+    def cpds(self) -> tuple[CPD, ...]:
+        """The tables and the continuous leaves, in declared order."""
+        return tuple(self._leaves[name] if name in self._leaves else self.cpt(name) for name in self.names)
+
+    @property
     def n_parameters(self) -> int:
-        """Number of free parameters of all tables."""
-        return sum(cpt.n_parameters for cpt in self._cpts)
+        """Number of free parameters of all tables and leaves."""
+        return sum(cpd.n_parameters for cpd in self.cpds)
 
     def variable(self, name: str) -> Variable:
-        """Return the variable of that name."""
+        """Return the discrete variable of that name."""
         return self.cpt(name).child
 
     def cpt(self, name: str) -> CPT:
@@ -90,39 +113,105 @@ class Core:
         try:
             return self._cpts[self._index[name]]
         except (KeyError, TypeError):
+            if isinstance(name, str) and name in self._leaves:
+                raise UnknownNameError(f"{name!r} is continuous and has no table; see gaussians[{name!r}]") from None
             raise UnknownNameError(f"no variable {name!r}; the variables are {listing(self.names)}") from None
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._index
+        return isinstance(name, str) and (name in self._index or name in self._leaves)
 
     def __len__(self) -> int:
-        return len(self._cpts)
+        return len(self.dag.nodes)
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other network has the same variables and tables; order does not matter."""
         if not isinstance(other, Core):
             return NotImplemented
-        return self.dag == other.dag and all(_same(cpt, other.cpt(cpt.child.name)) for cpt in self._cpts)
+        if self.dag != other.dag or self._leaves.keys() != other._leaves.keys():
+            return False
+        leaves = [(leaf, other._leaves[name]) for name, leaf in self._leaves.items()]
+        if not all(leaf == twin.reorder([parent.name for parent in leaf.parents]) for leaf, twin in leaves):
+            return False
+        return all(_same(cpt, other.cpt(cpt.child.name)) for cpt in self._cpts)
 
     def __hash__(self) -> int:
         return hash(frozenset(self.variables))
 
     def __repr__(self) -> str:
         arcs = len(self.dag.edges)
-        return f"<BayesianNetwork: {len(self)} variables, {arcs} edges, {self.n_parameters} free parameters>"
+        kinds = f" ({len(self._leaves)} continuous)" if self._leaves else ""
+        return f"<BayesianNetwork: {len(self)} variables{kinds}, {arcs} edges, {self.n_parameters} free parameters>"
+
+    # ------------------------------------------------------------------ continuous evidence
+
+    def _asked(
+        self,
+        evidence: Mapping[str, Label] | None,
+        *discrete: Names | Mapping[str, Any] | None,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> tuple[ExactInference, Mapping[str, Label] | None]:
+        """Return the engine that answers a question, and the evidence to ask it with.
+
+        Parameters
+        ----------
+        evidence
+            As the user gave it: labels, and numbers of continuous leaves. The engine knows the numbers.
+        *discrete
+            Names or mappings by name that must not be those of leaves.
+        likelihoods
+            Likelihood evidence.
+        memory_budget
+            Bytes that finding out whether densities differ too much may take.
+
+        Raises
+        ------
+        EvidenceError
+            For a leaf among ``discrete``, and for the evidence of a leaf that is no finite number.
+        """
+        if not self._leaves:
+            return self._engine, evidence
+        for given in (*discrete, likelihoods):
+            self._check_discrete(given)
+        if not isinstance(evidence, Mapping) or not any(name in self._leaves for name in evidence):
+            return self._engine, evidence
+        from pgm.inference.densities import ObservedLeaves, densities, observed_numbers
+
+        numbers = observed_numbers(self._leaves, evidence)
+        known = {name: label for name, label in evidence.items() if name not in numbers}
+        codes = self._engine.code(known).codes
+        columns = {self._cpts[number].child.name: np.array([code]) for number, code in codes.items()}
+        found = densities(self._leaves.values(), numbers, columns, 1)
+        engine = ObservedLeaves.of_one(self._cpts, found, known, likelihoods, memory_budget)
+        return engine, engine.evidence(known)
+
+    def _continuous_among(self, given: object) -> list[str]:
+        """Return which of some names, or of the keys of a mapping, are those of leaves; an iterator is not used up."""
+        if not self._leaves or not isinstance(given, Iterable) or isinstance(given, Iterator):
+            return []
+        names = [given] if isinstance(given, str) else list(given)
+        return [name for name in names if isinstance(name, str) and name in self._leaves]
+
+    def _check_discrete(self, given: object) -> None:
+        """Raise `EvidenceError` if any of the names are those of leaves."""
+        found = self._continuous_among(given)
+        if found:
+            are = "is" if len(found) == 1 else "are"
+            raise EvidenceError(f"{listing(found)} {are} continuous; this is for discrete variables only")
 
 
-def _by_child(cpts: Iterable[CPT]) -> dict[str, CPT]:
-    tables: dict[str, CPT] = {}
+def _by_child(cpts: Iterable[CPD]) -> dict[str, CPD]:
+    tables: dict[str, CPD] = {}
     if isinstance(cpts, (CPT, set, frozenset)) or not isinstance(cpts, Iterable):
         raise TableError(f"a network is built of a list of CPT objects, in declared order, not a {type(cpts).__name__}")
     for cpt in cpts:
-        if not isinstance(cpt, CPT):
+        if not isinstance(cpt, (CPT, ConditionalGaussian)):
             raise TableError(f"a network is built of CPT objects, not {cpt!r}")
-        if cpt.child.name in tables:
-            raise TableError(f"{cpt.child.name!r} has two tables")
-        tables[cpt.child.name] = cpt
-    if not tables:
+        name = cpt.child.name if isinstance(cpt, CPT) else cpt.name
+        if name in tables:
+            raise TableError(f"{name!r} has two tables")
+        tables[name] = cpt
+    if not any(isinstance(cpt, CPT) for cpt in tables.values()):
         raise TableError("a network needs at least one table")
     return tables
 
@@ -131,16 +220,18 @@ def _same(cpt: CPT, other: CPT) -> bool:
     return cpt == other or (cpt.names != other.names and Factor.__eq__(cpt, other.reorder(cpt.names)))
 
 
-def _drawn(tables: Mapping[str, CPT], order: Sequence[str]) -> DAG:
+def _drawn(tables: Mapping[str, CPD], order: Sequence[str]) -> DAG:
     return DAG([(parent.name, name) for name in order for parent in tables[name].parents], nodes=order)
 
 
-def _check_variables(tables: Mapping[str, CPT]) -> None:
+def _check_variables(tables: Mapping[str, CPD]) -> None:
     for name, cpt in tables.items():
         for parent in cpt.parents:
             own = tables.get(parent.name)
             if own is None:
                 raise TableError(f"{parent.name!r}, a parent of {name!r}, has no table")
+            if isinstance(own, ConditionalGaussian):
+                raise TableError(f"{parent.name!r} is continuous, so it must be a leaf, but it is a parent of {name!r}")
             if own.child != parent:
                 states, other = listing(own.child.states), listing(parent.states)
                 raise TableError(f"{parent.name!r} has the states {states}, but as a parent of {name!r} {other}")

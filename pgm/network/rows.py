@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
 
 from pgm.errors import DataError, EvidenceError, ImpossibleEvidenceError, listing
 from pgm.factors.factor import FloatArray, Names
 from pgm.factors.size import MEMORY_BUDGET
-from pgm.factors.variable import Label
-from pgm.inference import batch
+from pgm.factors.variable import Label, Variable
+from pgm.inference import batch, hybrid_rows
 from pgm.inference.evidence import Evidence, code_targets
 from pgm.inference.options import check_budget
 from pgm.inference.ties import first_of_best
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from pgm.data.dataset import Dataset
 
 __all__ = ["Rows"]
+
+Numbers: TypeAlias = Mapping[str, FloatArray]
+"""Continuous columns by name, NaN where a cell is missing."""
 
 
 class Rows(Core):
@@ -82,28 +87,46 @@ class Rows(Core):
         [[0.646, 0.354], [0.01, 0.99]]
         """
         _check_impossible(impossible)
-        table = self._table(data)
+        self._check_discrete(targets)
+        table, numbers = self._table(data)
         asked = self._hidden(table) if targets is None else code_targets(self._index, targets)
-        single = partial(self._engine.row_posteriors, memory_budget=memory_budget)
-        answer, zero = batch.posteriors(
-            self._engine, table, asked, single, memory_budget=memory_budget, progress=progress
-        )
+        answer, zero = self._posteriors(table, numbers, asked, memory_budget, progress)
         if zero and impossible == "raise":
             raise self._impossible_row(table, zero[0], len(zero))
         for array in answer.values():
             array[zero] = math.nan
-        return answer[asked[0]] if isinstance(targets, str) else {self.names[t]: answer[t] for t in asked}
+        if isinstance(targets, str):
+            return answer[asked[0]]
+        return {self.variables[target].name: answer[target] for target in asked}
+
+    def _posteriors(
+        self, table: batch.Table, numbers: Numbers, targets: Sequence[int], memory_budget: int, progress: bool
+    ) -> tuple[dict[int, FloatArray], list[int]]:
+        """Return the posterior of each target in every row, and the impossible rows."""
+        if numbers:
+            hybrid = self._hybrid(table, numbers)
+            return hybrid_rows.posteriors(hybrid, targets, memory_budget=memory_budget, progress=progress)
+        single = partial(self._engine.row_posteriors, memory_budget=memory_budget)
+        return batch.posteriors(self._engine, table, targets, single, memory_budget=memory_budget, progress=progress)
+
+    def _hybrid(self, table: batch.Table, numbers: Numbers) -> hybrid_rows.HybridTable:
+        leaves = [leaf for name, leaf in self._leaves.items() if name in numbers]
+        return hybrid_rows.HybridTable(self._cpts, leaves, table, numbers)
 
     def log_likelihood(self, data: object, *, memory_budget: int = MEMORY_BUDGET, progress: bool = True) -> FloatArray:
         """Return ln P(row) for every row of a table, missing cells summed out; shape (rows,).
 
-        A row of probability zero has minus infinity; a row without any known cell has 0. Data, columns and options as
-        in :meth:`posterior`.
+        A row of probability zero has minus infinity; a row without any known cell has 0. With continuous cells it is
+        the logarithm of a density. Data, columns and options as in :meth:`posterior`.
         """
+        table, numbers = self._table(data)
+        if numbers:
+            hybrid = self._hybrid(table, numbers)
+            return hybrid_rows.likelihoods(hybrid, memory_budget=memory_budget, progress=progress)
         engine = self._engine
         return batch.likelihoods(
             engine,
-            self._table(data),
+            table,
             lambda codes: engine.coded_log_probability(Evidence(codes, {}, 0.0), memory_budget),
             memory_budget=memory_budget,
             progress=progress,
@@ -130,8 +153,9 @@ class Rows(Core):
         check_budget(memory_budget)
         wanted = targets
         if targets is not None:
+            self._check_discrete(targets)
             numbers = code_targets(self._index, targets)
-            wanted = targets if isinstance(targets, str) else [self.names[number] for number in numbers]
+            wanted = targets if isinstance(targets, str) else [self.variables[number].name for number in numbers]
         tables = _tables(chunks)
         return (
             self.posterior(chunk, wanted, impossible=impossible, memory_budget=memory_budget, progress=False)
@@ -154,7 +178,8 @@ class Rows(Core):
             As in :meth:`posterior`. Variables without a column are filled in as well.
         method
             ``"joint"``: the most probable joint state of all that a row leaves open, as :meth:`mpe` gives it.
-            ``"marginal"``: for each cell on its own its most probable state; together they may be improbable.
+            ``"marginal"``: for each cell on its own its most probable state; together they may be improbable. Either
+            way a continuous cell gets its mean given the states of its parents, known or filled in.
         memory_budget, progress
             As in :meth:`posterior`.
 
@@ -169,20 +194,30 @@ class Rows(Core):
 
         if method not in ("joint", "marginal"):
             raise EvidenceError(f"method is 'joint' or 'marginal', not {method!r}")
-        table, weights = self._table(data), data.weights if isinstance(data, Dataset) else None
-        engine = self._engine
-        if method == "joint":
+        (table, numbers), weights = self._table(data), data.weights if isinstance(data, Dataset) else None
+        engine, everything = self._engine, range(len(self.variables))
+        if method == "marginal":
+            found, zero = self._posteriors(table, numbers, everything, memory_budget, progress)
+            columns: Mapping[int, Any] = {number: first_of_best(found[number]) for number in everything}
+        elif numbers:
+            hybrid = self._hybrid(table, numbers)
+            columns, zero = hybrid_rows.completions(hybrid, memory_budget=memory_budget, progress=progress)
+        else:
             complete = partial(engine.row_completion, memory_budget=memory_budget)
             columns, zero = batch.completions(engine, table, complete, memory_budget=memory_budget, progress=progress)
-        else:
-            everything, single = range(len(self)), partial(engine.row_posteriors, memory_budget=memory_budget)
-            found, zero = batch.posteriors(
-                engine, table, everything, single, memory_budget=memory_budget, progress=progress
-            )
-            columns = {number: first_of_best(found[number]) for number in everything}
         if zero:
             raise self._impossible_row(table, zero[0], len(zero))
-        return Dataset.from_codes(self.variables, [columns[number] for number in range(len(self))], weights)
+        codes = [columns[number] for number in everything]
+        return Dataset.from_codes(self.variables, codes, weights, self._filled(codes, numbers))
+
+    def _filled(self, codes: Sequence[Any], numbers: Numbers) -> Numbers:
+        """Return the continuous columns with missing cells at their mean given the states of all variables."""
+        filled = {}
+        for name, leaf in self._leaves.items():
+            means = leaf.means[tuple(codes[self._index[parent.name]] for parent in leaf.parents)]
+            known = numbers.get(name, np.full(len(codes[0]), math.nan))
+            filled[name] = np.where(np.isnan(known), means, known)
+        return filled
 
     def predict(
         self, data: object, targets: Names | None = None, *, memory_budget: int = MEMORY_BUDGET, progress: bool = True
@@ -213,27 +248,37 @@ class Rows(Core):
         states = self.variable(name).states
         return [states[code] for code in first_of_best(posterior)]
 
-    def _table(self, data: object) -> batch.Table:
+    def _table(self, data: object) -> tuple[batch.Table, Numbers]:
+        """Return the columns of the data that are variables: codes, and numbers of the continuous ones."""
         from pgm.data.dataset import Dataset
         from pgm.data.frames import chosen_columns, read_columns
 
         if not isinstance(data, Dataset):
             data = chosen_columns(data, self.__contains__)
-        names = data.names if isinstance(data, Dataset) else tuple(read_columns(data))
+        names = (*data.names, *data.continuous) if isinstance(data, Dataset) else tuple(read_columns(data))
         shared = [name for name in names if name in self._index]
-        if not shared:
+        continuous = [name for name in names if name in self._leaves]
+        if not shared and not continuous:
             raise DataError(f"no column of the data is a variable of the network; those are {listing(self.names)}")
         own = [self.variable(name) for name in shared]
-        if isinstance(data, Dataset) and [data.variable(name) for name in shared] == own:
+        if isinstance(data, Dataset) and self._is_coded(data, own, continuous):
             coded = data  # the codes are those of the network already
         else:
-            coded = Dataset(data, columns=shared, variables=own)
-        return batch.Table({self._index[name]: coded.codes(name) for name in shared}, coded.n_rows)
+            coded = Dataset(data, columns=[*shared, *continuous], variables=own, continuous=continuous)
+        table = batch.Table({self._index[name]: coded.codes(name) for name in shared}, coded.n_rows)
+        return table, {name: coded.numbers(name) for name in continuous}
+
+    @staticmethod
+    def _is_coded(data: Dataset, own: Sequence[Variable], continuous: Sequence[str]) -> bool:
+        measured = set(data.continuous)
+        return measured.issuperset(continuous) and all(
+            variable.name not in measured and data.variable(variable.name) == variable for variable in own
+        )
 
     def _hidden(self, table: batch.Table) -> tuple[int, ...]:
         """Return the variables that some row does not know."""
         full = {v for v, column in table.columns.items() if (column < self._engine.cardinalities[v]).all()}
-        return tuple(number for number in range(len(self)) if number not in full)
+        return tuple(number for number in range(len(self.variables)) if number not in full)
 
     def _impossible_row(self, table: batch.Table, row: int, count: int) -> ImpossibleEvidenceError:
         known = {v: int(c[row]) for v, c in table.columns.items() if c[row] < self._engine.cardinalities[v]}

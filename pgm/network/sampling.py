@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from pgm.errors import EvidenceError
@@ -54,7 +55,7 @@ class Sampling(Core):
             As in :meth:`query`; every row agrees with the evidence.
         missing
             Cells to leave out afterwards: a fraction of all cells, ``{name: fraction}``, or
-            ``{name: {other name: {label: fraction}}}`` for holes that depend on what another cell held.
+            ``{name: {other name: {label: fraction}}}`` for holes that depend on what another, discrete cell held.
         memory_budget
             As in :meth:`query`.
 
@@ -70,17 +71,26 @@ class Sampling(Core):
         Dataset(1000 rows, 1 variable)
           xray: 2 states 'yes', 'no'
         """
-        from pgm.inference import sampling
+        from pgm.inference import continuous_columns, sampling
+        from pgm.inference.drawing import as_generator
 
-        return sampling.sample(
-            self._engine,
-            n,
-            rng,
-            evidence=evidence,
-            likelihoods=likelihoods,
-            missing=missing,
-            memory_budget=memory_budget,
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        if not self._leaves:
+            return sampling.sample(
+                engine,
+                n,
+                rng,
+                evidence=known,
+                likelihoods=likelihoods,
+                missing=missing,
+                memory_budget=memory_budget,
+            )
+        generator = as_generator(rng)
+        rows = sampling.sample(
+            engine, n, generator, evidence=known, likelihoods=likelihoods, memory_budget=memory_budget
         )
+        full = continuous_columns.with_leaves(rows, self.variables, self._leaves, evidence, generator)
+        return full if missing is None else continuous_columns.with_holes(full, self.names, missing, generator)
 
     def weighted_sample(
         self,
@@ -97,11 +107,18 @@ class Sampling(Core):
         ``memory_budget`` limits the rows alone. The result has the weighted data set, an estimate of ln P(evidence) and
         the effective sample size.
         """
-        from pgm.inference import weighting
+        from pgm.inference import continuous_columns, weighting
+        from pgm.inference.drawing import as_generator
 
-        return weighting.likelihood_weighting(
-            self._engine, n, rng, evidence=evidence, likelihoods=likelihoods, memory_budget=memory_budget
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        generator = as_generator(rng)
+        found = weighting.likelihood_weighting(
+            engine, n, generator, evidence=known, likelihoods=likelihoods, memory_budget=memory_budget
         )
+        if not self._leaves:
+            return found
+        data = continuous_columns.with_leaves(found.data, self.variables, self._leaves, evidence, generator)
+        return replace(found, data=data)
 
     def gibbs_sample(
         self,
@@ -142,18 +159,25 @@ class Sampling(Core):
             For zeros that are not allowed, an option out of range, or an initial state that is impossible or of a
             variable that does not change.
         """
-        from pgm.inference import gibbs
+        from pgm.inference import continuous_columns, gibbs
+        from pgm.inference.drawing import as_generator
 
         schedule = gibbs.Schedule(chains, burn_in, thinning, zeros, initial)
-        return gibbs.gibbs(
-            self._engine,
+        engine, known = self._asked(evidence, initial, likelihoods=likelihoods, memory_budget=memory_budget)
+        generator = as_generator(rng)
+        found = gibbs.gibbs(
+            engine,
             n,
-            rng,
-            evidence=evidence,
+            generator,
+            evidence=known,
             likelihoods=likelihoods,
             schedule=schedule,
             memory_budget=memory_budget,
         )
+        if not self._leaves:
+            return found
+        data = continuous_columns.with_leaves(found.data, self.variables, self._leaves, evidence, generator)
+        return replace(found, data=data)
 
     def estimate(
         self,
@@ -202,14 +226,15 @@ class Sampling(Core):
         """
         from pgm.inference import gibbs, weighting
 
+        engine, known = self._asked(evidence, targets, initial, likelihoods=likelihoods, memory_budget=memory_budget)
         schedule = gibbs.Schedule(chains, burn_in, thinning, zeros, initial)
         if method == "gibbs":
             return gibbs.gibbs_posterior(
-                self._engine,
+                engine,
                 targets,
                 n,
                 rng,
-                evidence=evidence,
+                evidence=known,
                 likelihoods=likelihoods,
                 schedule=schedule,
                 memory_budget=memory_budget,
@@ -220,11 +245,11 @@ class Sampling(Core):
             given = ", ".join(f"{name}=" for name in schedule.changed())
             raise EvidenceError(f"for method='gibbs' only, since weighting has no chains: {given}")
         return weighting.weighted_posterior(
-            self._engine,
+            engine,
             targets,
             n,
             rng,
-            evidence=evidence,
+            evidence=known,
             likelihoods=likelihoods,
             memory_budget=memory_budget,
         )

@@ -70,10 +70,11 @@ class WhenTooLarge(Core):
         """
         from pgm.inference import conditioning
 
+        engine, known = self._asked(evidence, targets, likelihoods=likelihoods, memory_budget=memory_budget)
         return conditioning.posterior(
-            self._engine,
+            engine,
             targets,
-            evidence,
+            known,
             likelihoods=likelihoods,
             memory_budget=memory_budget,
             max_operations=max_operations,
@@ -96,9 +97,10 @@ class WhenTooLarge(Core):
         """
         from pgm.inference import conditioning
 
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         return conditioning.marginals(
-            self._engine,
-            evidence,
+            engine,
+            known,
             likelihoods=likelihoods,
             memory_budget=memory_budget,
             max_operations=max_operations,
@@ -120,9 +122,10 @@ class WhenTooLarge(Core):
         """
         from pgm.inference import conditioning
 
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         return conditioning.log_probability(
-            self._engine,
-            evidence,
+            engine,
+            known,
             likelihoods=likelihoods,
             memory_budget=memory_budget,
             max_operations=max_operations,
@@ -175,9 +178,10 @@ class WhenTooLarge(Core):
         """
         from pgm.inference import loopy
 
+        engine, known = self._asked(evidence, likelihoods=likelihoods)
         return loopy.belief_propagation(
-            self._engine,
-            evidence,
+            engine,
+            known,
             likelihoods=likelihoods,
             damping=damping,
             tol=tol,

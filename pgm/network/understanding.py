@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pgm.factors.factor import Factor, Names
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.factors.variable import Label
-from pgm.inference.exact import Likelihoods
+from pgm.inference.evidence import Evidence
+from pgm.inference.exact import ExactInference, Likelihoods
 from pgm.network.core import Core
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ class Understanding(Core):
         """
         from pgm.inference import analysis
 
-        return analysis.families(self._engine, self._engine.code(evidence, likelihoods), memory_budget)
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        found = analysis.families(engine, engine.code(known, likelihoods), memory_budget)
+        return {name: found[name] for name in self._index}
 
     def sensitivity(
         self,
@@ -50,6 +53,7 @@ class Understanding(Core):
 
         Two backward passes give all derivatives; the others of a row move in proportion. The result's ``tornado()``
         ranks parameters by how far the posterior moves.
+        Evidence must be discrete.
 
         Examples
         --------
@@ -61,8 +65,8 @@ class Understanding(Core):
         """
         from pgm.inference import analysis
 
-        known = self._engine.code(evidence, likelihoods)
-        return analysis.sensitivity(self._engine, target, state, known, memory_budget)
+        engine, known = self._only_discrete(evidence, target, likelihoods)
+        return analysis.sensitivity(engine, target, state, known, memory_budget)
 
     def mutual_information(
         self,
@@ -75,8 +79,8 @@ class Understanding(Core):
         """Return I(target; X | evidence) in nats for every other unobserved X, largest first: what to observe next."""
         from pgm.inference import analysis
 
-        known = self._engine.code(evidence, likelihoods)
-        return analysis.mutual_information(self._engine, target, known, memory_budget)
+        engine, known = self._asked(evidence, target, likelihoods=likelihoods, memory_budget=memory_budget)
+        return analysis.mutual_information(engine, target, engine.code(known, likelihoods), memory_budget)
 
     def evidence_impact(
         self,
@@ -90,11 +94,12 @@ class Understanding(Core):
 
         Each observation and each likelihood is one piece, by the name of its variable. A likelihood of a variable that
         is observed as well is named "the likelihood of" it; without the observation it counts, beside it it does not.
+        Evidence must be discrete.
         """
         from pgm.inference import analysis
 
-        known = self._engine.code(evidence, likelihoods)
-        return analysis.evidence_impact(self._engine, target, known, memory_budget)
+        engine, known = self._only_discrete(evidence, target, likelihoods)
+        return analysis.evidence_impact(engine, target, known, memory_budget)
 
     def conflict(
         self,
@@ -107,7 +112,16 @@ class Understanding(Core):
 
         It is ln of the product of P(e_i) over P(e); zero for one observation or independent ones. Each likelihood is
         a piece e_i, also of a variable that is observed: there it says whether report and observation agree.
+        Evidence must be discrete.
         """
         from pgm.inference import analysis
 
-        return analysis.conflict(self._engine, self._engine.code(evidence, likelihoods), memory_budget)
+        return analysis.conflict(*self._only_discrete(evidence, None, likelihoods), memory_budget)
+
+    def _only_discrete(
+        self, evidence: Mapping[str, Label] | None, target: Names | None, likelihoods: Likelihoods | None
+    ) -> tuple[ExactInference, Evidence]:
+        """Return the engine and the evidence, which must not be continuous."""
+        for given in (evidence, target, likelihoods):
+            self._check_discrete(given)
+        return self._engine, self._engine.code(evidence, likelihoods)

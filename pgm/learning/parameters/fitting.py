@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from pgm.data import Dataset
 from pgm.data.checks import counted
 from pgm.data.counts import OccupiedCells
 from pgm.data.statistics import MissingRows, SufficientStatistics
@@ -24,8 +25,10 @@ from pgm.learning.families import families_of
 from pgm.learning.parameters.counting import rows_to_count
 from pgm.learning.parameters.dirichlet_priors import DirichletPrior, dirichlet_prior
 from pgm.learning.parameters.estimation import EstimatedTable, PointEstimate, check_estimate, estimate_table
+from pgm.learning.parameters.gaussians import continuous_nodes, fit_gaussian, with_continuous_columns
 from pgm.learning.parameters.sparse_families import Counts, count_families_sparsely, estimate_occupied
 from pgm.network import BayesianNetwork
+from pgm.network.core import CPD
 
 __all__ = ["UnseenConfigurationWarning", "fit_parameters"]
 
@@ -47,17 +50,20 @@ def fit_parameters(
     prior_weight: float | None = None,
     estimate: PointEstimate = "mean",
     missing: MissingRows = "error",
+    min_variance: float | None = None,
 ) -> BayesianNetwork:
     """Return the network on ``dag`` with the tables that the data suggest.
 
     P(child = s | parents = j) = (n(j, s) + a(j, s)) / (n(j) + a(j)), where n counts rows by their weight and a are the
     counts of a Dirichlet prior. Without options a = 0, which is the maximum-likelihood estimate.
 
+    Continuous columns, which must be leaves, get the mean and the variance of the rows of each parent configuration.
+
     Parameters
     ----------
     dag
-        The graph, or a network, of which only the graph is used. Its nodes must be columns of the data; further columns
-        are ignored.
+        The graph, or a network, of which only the graph is used, and which variables are continuous. Its nodes must be
+        columns of the data; further columns are ignored.
     data
         A `Dataset`, or anything one can be made of; declared states are kept, also where they never occur. Or
         `SufficientStatistics`, counted before.
@@ -79,6 +85,9 @@ def fit_parameters(
         What is done with rows that have missing cells: ``"error"`` refuses them; ``"available"`` counts each family on
         the rows in which the child and its parents are known; ``"complete_rows"`` counts only rows in which all nodes
         are known. How many rows these are, `table_support` tells.
+    min_variance
+        The least variance of a continuous leaf, for parent configurations with one row or equal numbers. Default: a
+        millionth of the variance of its column. The priors do not concern leaves.
 
     Raises
     ------
@@ -90,9 +99,9 @@ def fit_parameters(
         For a prior that is no finite number from 0 or does not fit the families, for several priors, or if a posterior
         has no mode: some cell has less than 1 in counts and Dirichlet counts.
     GraphError
-        If ``dag`` is neither a graph nor a network.
+        If ``dag`` is neither a graph nor a network, or a continuous column has a child.
     DataError
-        For statistics of other families.
+        For statistics of other families, and for a continuous column of equal numbers without ``min_variance``.
     TooLargeError
         If a table and the work on it would exceed the memory budget, before anything is counted; names the child.
 
@@ -100,7 +109,8 @@ def fit_parameters(
     -----
     UnseenConfigurationWarning
         Once, if parent configurations occur in no row and there is no prior: their rows are uniform, which is a
-        convention and not an estimate. The message names the children.
+        convention and not an estimate; so it is that a leaf has the mean and variance of all rows there. The message
+        names the children.
 
     Notes
     -----
@@ -124,20 +134,32 @@ def fit_parameters(
     chosen = dirichlet_prior(pseudocount, equivalent_sample_size, prior, prior_weight)
     check_estimate(estimate)
     graph = as_dag(dag)
-    families, counts = _counted(graph, data, chosen, estimate, missing)
+    data = with_continuous_columns(dag, graph, data)
+    leaves = continuous_nodes(graph, data)
+    if leaves and missing == "complete_rows":
+        data = cast("Dataset", data).select(graph.nodes).complete_rows()
+    tables = graph.subgraph([node for node in graph.nodes if node not in leaves]) if leaves else graph
+    families, counts = _counted(tables, data, chosen, estimate, missing)
     counts.reverse()  # the first one last, to be let go when its CPT is made
-    cpts, unseen = [], {}
+    cpds: dict[str, CPD] = {}
+    unseen = {}
     for *parents, child in families:
         table = _estimate([*parents, child], counts.pop(), chosen, estimate)
-        cpts.append(_as_cpt([*parents, child], table.values))
+        cpds[child.name] = _as_cpt([*parents, child], table.values)
         if table.n_unseen:
             unseen[child.name] = table.n_unseen
         del table  # there need not be room for two of them
+    for name in leaves:
+        found = fit_gaussian(graph, name, cast("Dataset", data), missing, min_variance)
+        cpds[name] = found.leaf
+        if found.n_unseen:
+            unseen[name] = found.n_unseen
     if unseen:
         children = listing(f"{child} ({count})" for child, count in unseen.items())
-        message = f"no rows for {counted(sum(unseen.values()), 'parent configuration')}, set to uniform; of {children}"
+        given = "set to uniform, or to all rows for continuous leaves" if leaves else "set to uniform"
+        message = f"no rows for {counted(sum(unseen.values()), 'parent configuration')}, {given}; of {children}"
         warnings.warn(message, UnseenConfigurationWarning, stacklevel=2)
-    return BayesianNetwork(cpts)
+    return BayesianNetwork(cpds[node] for node in graph.nodes)
 
 
 def _counted(

@@ -39,14 +39,15 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.data import CountSource, count_source
-from pgm.errors import TableError, UnknownNameError, listing
+from pgm.data import CountSource, Dataset, count_source
+from pgm.errors import DataError, TableError, UnknownNameError, listing
 from pgm.graph.dag import DAG, as_dag
 from pgm.learning.families import count_families
+from pgm.learning.parameters.gaussians import continuous_nodes, fit_gaussian, with_continuous_columns
 from pgm.learning.scores.available_cases import AvailableCases, NodeAverage
 from pgm.learning.scores.bayesian import BDJ, K2, BDeu, BDs
 from pgm.learning.scores.decomposable import JointScore, Score
-from pgm.learning.scores.information import AIC, BIC, EBIC, LogLikelihood
+from pgm.learning.scores.information import AIC, BIC, EBIC, LogLikelihood, PenalizedLikelihood
 from pgm.learning.scores.normalized_likelihood import FNML, QNML
 from pgm.network import BayesianNetwork
 
@@ -256,9 +257,11 @@ def local_scores(dag: DAG | BayesianNetwork, data: object, score: AnyScore = "bi
         The graph, or a network, of which only the graph is used. Its nodes must be columns of the data; further columns
         are ignored.
     data
-        A `Dataset`, or anything one can be made of.
+        A `Dataset`, or anything one can be made of. Continuous columns must be leaves.
     score
-        A name, a score object, or a function of one table.
+        A name, a score object, or a function of one table. With continuous leaves loglik, aic, bic or ebic: the
+        log-likelihood of a leaf is that of its maximum-likelihood estimate (`fit_parameters`), and it has two
+        parameters for each parent configuration.
 
     Raises
     ------
@@ -281,15 +284,36 @@ def local_scores(dag: DAG | BayesianNetwork, data: object, score: AnyScore = "bi
     >>> {node: round(value, 4) for node, value in local_scores(DAG([("a", "b")]), data, "aic").items()}
     {'a': -3.7726, 'b': -3.3863}
     """
-    nodes = as_dag(dag).nodes
-    source = scored_source(score, count_source(data, nodes))
-    measure = bound_score(score, source, len(nodes))
-    counts = count_families(dag, source, copies=SCORING_COPIES)
+    graph = as_dag(dag)
+    data = with_continuous_columns(dag, graph, data)
+    leaves = continuous_nodes(graph, data)
+    tables = graph.subgraph([node for node in graph.nodes if node not in leaves]) if leaves else graph
+    source = scored_source(score, count_source(data, tables.nodes))
+    measure = bound_score(score, source, len(graph.nodes))
+    counts = count_families(tables, source, copies=SCORING_COPIES)
     scores = {}
-    for node, table in zip(nodes, counts.tables, strict=True):
+    for node, table in zip(tables.nodes, counts.tables, strict=True):
         value = float(family_values(measure, table.reshape(-1, table.shape[-1])))
-        scores[node] = value + prior_of(measure, table.ndim - 1, len(nodes))
-    return scores
+        scores[node] = value + prior_of(measure, table.ndim - 1, len(graph.nodes))
+    for node in leaves:
+        scores[node] = _leaf_score(graph, node, data, measure)
+    return {node: scores[node] for node in graph.nodes}
+
+
+def _leaf_score(dag: DAG, leaf: str, data: object, measure: Score) -> float:
+    """Return the local score of a continuous leaf: its log-likelihood less the penalty for its parameters.
+
+    Raises
+    ------
+    DataError
+        For a score that is no penalised likelihood: it is a function of counts.
+    """
+    if not isinstance(measure, PenalizedLikelihood):
+        raise DataError(f"{leaf!r} is continuous, and score {measure.name!r} only for counts: use loglik, aic or bic")
+    assert isinstance(data, Dataset)
+    found = fit_gaussian(dag, leaf, data)
+    penalty = measure.constant(found.leaf.n_parameters, data.total_weight) - measure.constant(0, data.total_weight)
+    return found.log_likelihood + float(penalty) + prior_of(measure, len(dag.parents(leaf)), len(dag.nodes))
 
 
 def score(dag: DAG | BayesianNetwork, data: object, score: AnyScore = "bic") -> float:
