@@ -29,6 +29,7 @@ __all__ = [
     "counted",
     "family_cells",
     "family_names",
+    "identifiers_among",
     "in_order",
 ]
 
@@ -202,12 +203,16 @@ def family_cells(
     try:
         check_size(shape, what, budget)
     except TooLargeError as error:
-        raise TooLargeError(f"{error}{_identifiers([*family, *extended_by], n_rows)}") from None
+        raise TooLargeError(f"{error}{identifiers_among([*family, *extended_by], n_rows)}") from None
     return math.prod(shape)
 
 
-def _identifiers(variables: Sequence[Variable], n_rows: int) -> str:
-    """Return a hint at the columns that tell rows apart, if there are any."""
+def identifiers_among(variables: Sequence[Variable], n_rows: int) -> str:
+    """Return a hint at the columns that tell rows apart, which goes on a message; empty if there are none.
+
+    >>> identifiers_among([Variable("sex", ["f", "m"]), Variable("id", range(1500))], 2000)
+    "; 'id' has 1,500 states in 2,000 rows and looks like an identifier: leave such columns out"
+    """
     found = {
         variable.name: f"{variable.name!r} has {variable.cardinality:,} states in {n_rows:,} rows"
         for variable in variables

@@ -33,7 +33,7 @@ from pgm.factors.factor import FloatArray
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.factors.variable import Variable
 from pgm.inference.evidence import Evidence
-from pgm.inference.hidden_parts import Enumeration, Layout, Parts, Patterns, distinct_rows
+from pgm.inference.hidden_parts import Enumeration, Layout, Parts, Patterns, complete_cases, distinct_rows
 from pgm.inference.row_counts import OPERATION_NS, RowCounts
 from pgm.inference.row_groups import Table
 
@@ -249,11 +249,7 @@ class ExpectedCounts:
             for variable in block.counts.open:
                 columns[variable][block.members] = layout.cardinalities[variable]
         counter = FamilyCounter(columns, [r + 1 for r in layout.cardinalities], self._weights)
-        known = [
-            counter.count(scope)[tuple(slice(layout.cardinalities[variable]) for variable in scope)]
-            for scope in layout.scopes
-        ]
-        return layout.joined([table.astype(np.float64) for table in known])
+        return layout.joined([complete_cases(counter, scope) for scope in layout.scopes])
 
     # ------------------------------------------------------------------ running
 

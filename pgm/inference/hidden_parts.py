@@ -21,16 +21,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pgm.data.counts import FamilyCounter
 from pgm.factors.factor import FloatArray
 from pgm.inference.contraction import TINY
 
-__all__ = ["Enumeration", "Layout", "Parts", "Patterns", "distinct_rows"]
+__all__ = ["Enumeration", "Layout", "Parts", "Patterns", "complete_cases", "distinct_rows"]
 
 _BLOCK_CELLS = 1 << 22
 """Cells of (variables, rows) worked on at once while parts are told apart."""
 
 _LARGE = 2.0**30
 """Numbers of states beyond this are not told apart; so many are never written down."""
+
+_MARKED_CELLS = 1 << 16
+"""Tables with holes as one more state of each variable are made up to this size."""
 
 
 class Layout(NamedTuple):
@@ -83,6 +87,32 @@ def distinct_rows(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.intp], ND
     keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
     _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
     return first, kind.ravel()
+
+
+def complete_cases(counter: FamilyCounter, scope: Sequence[int]) -> FloatArray:
+    """Return the counts of some variables over the rows that know them all.
+
+    Parameters
+    ----------
+    counter
+        Counts columns in which a missing cell is one more state, the last.
+    scope
+        The variables; axes in that order.
+
+    Notes
+    -----
+    One state more for each variable makes a large table many times larger (3^k cells for 2^k): then the joint states
+    that occur are listed instead.
+    """
+    marked = [counter.cardinalities[variable] for variable in scope]
+    shape = [states - 1 for states in marked]
+    if math.prod(marked) <= _MARKED_CELLS:
+        return counter.count(scope)[tuple(map(slice, shape))].astype(np.float64)
+    occupied, counts = counter.occupied(scope)
+    known = np.flatnonzero((occupied < shape).all(axis=1))
+    table = np.zeros(shape)
+    table[tuple(occupied[known].T)] = counts[known]
+    return table
 
 
 class Patterns:

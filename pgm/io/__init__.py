@@ -4,6 +4,7 @@ The format follows from the suffix (``alarm.bif``, compressed as ``alarm.bif.gz`
 module with ``from_string(text) -> BayesianNetwork`` and ``to_string(net) -> str``; :mod:`pgm.io.files` opens the
 files. JSON is the format of this package itself, which keeps the types of labels; in the others they are text. DOT
 holds graphs without numbers, so networks are only written to it; graphs are read by :func:`pgm.io.dot.read_dag`.
+Sufficient statistics have files of their own, for :func:`read_counts` and :func:`write_counts` of :mod:`pgm.io.counts`.
 """
 
 from __future__ import annotations
@@ -11,15 +12,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pgm.errors import FormatError, TooLargeError, listing
 from pgm.io.files import read_text, suffix, write_text
 
 if TYPE_CHECKING:
+    from pgm.io.counts import read_counts, write_counts
     from pgm.network import BayesianNetwork
 
-__all__ = ["FORMATS", "Format", "format_of", "read", "read_string", "to_string", "write"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "format_of",
+    "read",
+    "read_counts",
+    "read_string",
+    "to_string",
+    "write",
+    "write_counts",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what is loaded when first used: a network is read without the code for counts."""
+    if name not in ("read_counts", "write_counts"):
+        raise AttributeError(f"module 'pgm.io' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module("pgm.io.counts"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 class Format(NamedTuple):

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgm.data.checks import counted
-from pgm.errors import GraphError, UnknownNameError, listing
+from pgm.errors import DataError, EvidenceError, GraphError, UnknownNameError, listing
 from pgm.graph.base import Edge, Names, names_of, read_edges
 from pgm.graph.dag import DAG, as_dag
+from pgm.inference.drawing import as_generator
 from pgm.network import BayesianNetwork
 
-__all__ = ["Constraints", "checked_limit"]
+__all__ = ["Constraints", "checked_generator", "checked_limit"]
 
 
 @dataclass(frozen=True)
@@ -217,3 +218,24 @@ def checked_limit(name: str, limit: int | None) -> int | None:
     if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
         raise GraphError(f"{name} must be a whole number from 0, or None, not {limit!r}")
     return int(limit)
+
+
+def checked_generator(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """Return the generator itself, or a new one: from a seed, or from fresh entropy for None.
+
+    Raises
+    ------
+    DataError
+        For anything else.
+
+    Examples
+    --------
+    >>> checked_generator(-1)
+    Traceback (most recent call last):
+    ...
+    pgm.errors.DataError: rng is a numpy.random.Generator, a whole number from 0 as a seed, or None, not -1
+    """
+    try:
+        return as_generator(rng)
+    except EvidenceError as error:  # nobody who learns has given evidence
+        raise DataError(str(error)) from None

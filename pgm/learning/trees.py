@@ -96,6 +96,7 @@ def chow_liu(
         required=_positions(required, names),
         forbidden=_positions(forbidden, names),
         only_positive=score is not None,
+        names=names,
     )
     return DAG([(names[u], names[v]) for u, v in _away_from(names.index(first), len(names), pairs)], names)
 
@@ -166,6 +167,7 @@ def maximum_spanning_tree(
     required: Iterable[_Pair] = (),
     forbidden: Iterable[_Pair] = (),
     only_positive: bool = False,
+    names: Sequence[str] | None = None,
 ) -> tuple[_Pair, ...]:
     """Return the pairs of the spanning tree with the largest sum of weights, sorted, or of the spanning forest.
 
@@ -177,6 +179,8 @@ def maximum_spanning_tree(
         Pairs of positions, in either order, that must be joined and must not be.
     only_positive
         Whether to leave out pairs whose weight is not positive, which makes a forest.
+    names
+        What errors call the nodes; default: their positions.
 
     Raises
     ------
@@ -203,13 +207,14 @@ def maximum_spanning_tree(
     if matrix.ndim != 2 or not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0):
         raise GraphError("the weights of a tree must be a symmetric matrix of finite numbers")
     excluded = {_sorted(pair) for pair in forbidden}
+    called = range(len(matrix)) if names is None else names
     trees = _Trees(len(matrix))
     chosen = []
     for u, v in dict.fromkeys(_sorted(pair) for pair in required):
         if (u, v) in excluded:
-            raise GraphError(f"the nodes {u} and {v} must be joined and must not be")
+            raise GraphError(f"the nodes {called[u]} and {called[v]} must be joined and must not be")
         if not trees.join(u, v):
-            raise GraphError(f"the required pairs form a cycle through the nodes {u} and {v}")
+            raise GraphError(f"the required pairs form a cycle through the nodes {called[u]} and {called[v]}")
         chosen.append((u, v))
     rows, columns = np.triu_indices(len(matrix), 1)
     unit = _GRID * float(np.abs(matrix[rows, columns]).max(initial=0.0))

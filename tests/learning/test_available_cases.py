@@ -151,6 +151,13 @@ def test_what_is_refused():
     for wrong in ("bdeu", BIC, None):
         with pytest.raises(UnknownNameError, match=r"no criterion .* 'aic', 'bic', 'ebic'"):
             NodeAverage(wrong)
+    for wrong in (-1, float("nan"), float("inf"), "x", True):
+        with pytest.raises(TableError, match="total_weight must be a finite number from 0"):
+            NodeAverage("bic", total_weight=wrong)
+    ones = np.ones((2, 2))
+    assert NodeAverage(total_weight=np.int64(6)).local(ones) == NodeAverage("bic", 6.0).local(ones)
+    no_rows = Dataset({"a": [], "b": []}, states={"a": [0, 1], "b": [0, 1]})
+    assert score(DAG([("a", "b")]), no_rows, NodeAverage()) == 0
     with pytest.raises(TableError, match="needs the number of rows"):
         NodeAverage().local(np.ones((2, 2)))
     with pytest.raises(DataError, match="available cases need a Dataset, not str"):

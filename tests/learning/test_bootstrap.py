@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, pairwise
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgm.data import Dataset
-from pgm.errors import DataError, EvidenceError, GraphError, MissingDataError, UnknownNameError
+from pgm.errors import DataError, GraphError, MissingDataError, UnknownNameError
 from pgm.graph.dag import DAG
 from pgm.graph.pdag import PDAG
 from pgm.learning import hill_climb
@@ -336,6 +337,15 @@ def test_printing():
     )
 
 
+def test_results_are_values():
+    result = bootstrap(table("lizards"), hill_climb, replicates=5)
+    assert result.strength.any()  # what is computed when asked for is no part of the value
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy == result == bootstrap(table("lizards"), hill_climb, replicates=5)
+    assert hash(copy) == hash(result)
+    assert copy != bootstrap(table("lizards"), hill_climb, replicates=5, rng=1)
+
+
 # ---------------------------------------------------------------- errors
 
 
@@ -350,8 +360,12 @@ def test_errors():
         bootstrap(data.head(0), hill_climb)
     with pytest.raises(MissingDataError):
         bootstrap({"a": [0, None], "b": [0, 1]}, hill_climb)
-    with pytest.raises(EvidenceError, match="rng"):
-        bootstrap(data, hill_climb, rng="zero")
+    for wrong in ("zero", -1, 1.5, True):
+        with pytest.raises(DataError, match=r"rng is a numpy.random.Generator, a whole number"):
+            bootstrap(data, hill_climb, rng=wrong)
+    for wrong in ("hc", None, DAG(nodes=data.names)):
+        with pytest.raises(GraphError, match=r"search must be a function, such as pgm.learn_structure.* not "):
+            bootstrap(data, wrong)
     with pytest.raises(GraphError, match="not str"):
         bootstrap(data, lambda replicate: "a graph", replicates=1)
     with pytest.raises(GraphError, match="'Weight'"):

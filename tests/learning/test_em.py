@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from pgm.data import Dataset
@@ -214,7 +214,9 @@ def incomplete_rows(draw):
         draw(st.integers(1, 40)), rng=draw(st.integers(0, 1000)), missing=draw(st.sampled_from([0.2, 0.6]))
     )
     hidden = draw(st.sets(st.sampled_from(net.names), max_size=max(0, min(2, len(net.names) - 1))))
-    return net, data.select([name for name in data.names if name not in hidden])
+    data = data.select([name for name in data.names if name not in hidden])
+    assume(any(count < data.n_rows for count in data.n_missing.values()))  # rows that know nothing are refused
+    return net, data
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -222,7 +224,7 @@ def incomplete_rows(draw):
 def test_the_objective_never_falls(case, pseudocount, acceleration, hard):
     net, data = case
     options = {"pseudocount": pseudocount, "acceleration": acceleration, "hard": hard}
-    result = quietly(net, data, starts=2, max_iter=30, tol=0.0, **options)
+    result = quietly(net, data, starts=2, max_iter=30, tol=None, **options)
     assert np.diff(result.objectives).min(initial=0.0) >= -1e-9
     assert np.diff(result.log_likelihoods).min(initial=0.0) >= -1e-9 or pseudocount
     assert len(result.log_likelihoods) == len(result.objectives)

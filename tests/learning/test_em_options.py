@@ -102,6 +102,25 @@ def test_shared_tables_are_estimated_from_all_their_counts():
     np.testing.assert_allclose(prior.network.cpt("x").values, [4 / 9, 5 / 9], atol=1e-5)
 
 
+def test_shared_tables_need_the_same_labels_in_the_same_order():
+    """By position, heads of one coin would be tails of the other: 8 of each instead of 16 heads."""
+    data = {"x": ["heads"] * 8, "y": ["heads"] * 8}
+    orders = {"x": ["heads", "tails"], "y": ["tails", "heads"]}
+    with pytest.raises(DataError, match=r"'x' has the states 'heads', 'tails', 'y' 'tails', 'heads'.*same order"):
+        fit_em(DAG([], ["x", "y"]), Dataset(data, states=orders), shared=[["x", "y"]])
+    with pytest.raises(DataError, match="'y' 'tail', 'heads'"):
+        fit_em(DAG([], ["x", "y"]), Dataset(data, states={**orders, "y": ["tail", "heads"]}), shared=[["x", "y"]])
+    with pytest.raises(DataError, match="cannot share"):
+        fit_em(DAG([], ["x", "y"]), Dataset({"x": [0, 1], "y": [False, True]}), shared=[["x", "y"]])
+    steps = DAG([("a", "b"), ("b", "c")])
+    states = {"a": [0, 1], "b": [0, 1], "c": [1, 0]}
+    with pytest.raises(DataError, match="'b' has the states 0, 1, 'c' 1, 0"):
+        fit_em(steps, Dataset(ROWS, states=states), shared=[["b", "c"]])
+    alike = Dataset(data, states={**orders, "y": ["heads", "tails"]})
+    same = fit_em(DAG([], ["x", "y"]), alike, shared=[["x", "y"]])
+    assert same.network.cpt("y").values.tolist() == [1, 0]
+
+
 def test_further_starts_are_random_and_the_best_is_kept():
     asia = load("asia")
     data = asia.sample(60, rng=0, missing=0.6)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pgm.data import Dataset
-from pgm.errors import GraphError, MissingDataError, UnknownNameError
+from pgm.errors import GraphError, MissingDataError, TableError, UnknownNameError
 from pgm.graph import DAG, PDAG, shd
 from pgm.learning import BIC, Constraints, SearchResult, hill_climb, score
 from pgm.learning.scores.bayesian import BDeu
@@ -295,3 +295,21 @@ def test_the_hash_seed_plays_no_part() -> None:
         for seed in ("1", "2")
     ]
     assert printed[0] == printed[1] != ""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_score_that_is_not_what_it_says_ends_in_an_error(seed):
+    """One that differs between equivalent graphs would lead round in circles."""
+
+    class Random:
+        name, is_score_equivalent = "random", True
+
+        def __init__(self):
+            self.rng = np.random.default_rng(seed)
+
+        def local(self, counts):
+            return self.rng.normal(0, 100, counts.shape[:-2])
+
+    data = Dataset({name: [0, 1] * 4 for name in "abcdef"})
+    with pytest.raises(TableError, match="'random' is not equal for equivalent graphs, though it says so"):
+        ges(data, Random())

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgm.data import Dataset
-from pgm.errors import DataError, EvidenceError, MissingDataError, TooLargeError, UnknownNameError
+from pgm.errors import DataError, MissingDataError, TooLargeError, UnknownNameError
 from pgm.learning.independence.contingency import StratifiedTables, chi_square_tail, random_tables, shrunken
 from pgm.learning.independence.mutual_information import mutual_information, mutual_information_matrix
 from pgm.learning.independence.tests import METHODS, independence_test
@@ -362,7 +362,7 @@ def test_errors():
         independence_test(data, "y", "z", method="pearson")
     with pytest.raises(DataError, match="permutations must be"):
         independence_test(data, "y", "z", method="g2-permutation", permutations=0)
-    with pytest.raises(EvidenceError, match="rng"):
+    with pytest.raises(DataError, match="rng"):
         independence_test(data, "y", "z", method="g2-permutation", rng="seed")
     with pytest.raises(UnknownNameError, match="'w'"):
         mutual_information_matrix({"y": [0, 1]}, "w")

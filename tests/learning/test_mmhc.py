@@ -87,6 +87,8 @@ def test_errors_and_small_data():
         mmpc(table("lizards"), alpha=1.0)
     with pytest.raises(MissingDataError):
         mmhc({"a": [0, None], "b": [0, 1]})
+    with pytest.raises(DataError, match="'id' has 300 states in 300 rows and looks like an identifier"):
+        mmhc({"a": [0, 1] * 150, "id": range(300)})
     assert mmpc({"a": [0, 1]}).edges == ()
     empty = Dataset({"a": [], "b": []}, states={"a": [0, 1], "b": [0, 1]})
     assert mmpc(empty).edges == ()

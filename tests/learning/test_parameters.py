@@ -94,8 +94,9 @@ def test_nullable_integers_name_the_same_states():  # pgmpy#2386
     ]
     dag = DAG([("X", "Y")])
     for data in [*encodings, {"X": x, "Y": y}]:
-        with pytest.raises(MissingDataError, match=r"4 missing cells, in 'X \(2 of 8\)', 'Y \(2 of 8\)'"):
+        with pytest.raises(MissingDataError, match=r"4 missing cells, in 'X \(2 of 8\)', 'Y \(2 of 8\)'") as caught:
             fit_parameters(dag, data)
+        assert all(way in str(caught.value) for way in ("missing='available'", "missing='complete_rows'", "fit_em"))
         net = fit_parameters(dag, Dataset(data).complete_rows())
         assert (net.variable("X").states, net.variable("Y").states) == ((0, 1), (0, 1))
         same(net.cpt("X").values, [0.6, 0.4])

@@ -299,6 +299,12 @@ def test_small_data_and_errors():
         pc(table("lizards"), method="mi")
     with pytest.raises(DataError, match="alpha"):
         pc(table("lizards"), alpha=0)
+    with pytest.raises(DataError, match="'id' has 300 states in 300 rows and looks like an identifier"):
+        pc({"a": [0, 1] * 150, "id": range(300)})
+    codes = {"a": [0, 1] * 300, "code": [*range(300)] * 2}  # every state twice
+    assert pc(codes, method="g2").cpdag.nodes == ("a", "code")
+    weighted = Dataset({"a": [0, 1] * 150, "code": range(300)}, weights=[10] * 300)  # the same in distinct rows
+    assert pc(weighted, method="g2").cpdag.nodes == ("a", "code")
     with pytest.raises(GraphError, match="max_condition"):
         pc(table("lizards"), max_condition=-1)
     with pytest.raises(DataError, match="needs the names"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pgm
 from pgm.data import Dataset
-from pgm.errors import DataError, GraphError, MissingDataError, TooLargeError, UnknownNameError
+from pgm.errors import DataError, GraphError, MissingDataError, TableError, TooLargeError, UnknownNameError
 from pgm.factors.variable import Variable
 from pgm.graph.dag import DAG
 from pgm.learning import BIC, get_score, local_scores, score
@@ -278,3 +278,49 @@ def test_a_score_of_ones_own():
     assert score(DAG([("A", "B")]), TWO_BY_TWO, NumberOfCells()) == -6
     assert pgm.hill_climb(TWO_BY_TWO, NumberOfCells()).dag.edges == ()
     assert pgm.hill_climb(TWO_BY_TWO, NumberOfCells()).score_name == "cells"
+
+
+class Returning:
+    """A score of one's own whose local scores are of another type."""
+
+    name = "odd"
+    is_score_equivalent = True
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+    def local(self, counts):
+        return BIC().local(counts).astype(self.dtype)
+
+
+SEARCHES = [
+    pgm.chow_liu, pgm.exact_search, pgm.ges, pgm.hill_climb, pgm.learn_structure, pgm.mmhc, pgm.order_search,
+    pgm.tabu_search,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.__name__)
+def test_local_scores_are_real_numbers(search):
+    data = table("lizards")
+    for dtype in (complex, str, bool):
+        with pytest.raises(TableError, match=r"'odd' returns .*; local scores are real numbers"):
+            search(data, score=Returning(dtype))
+    assert search(data, score=Returning(np.float32)) is not None
+    for number in (1j, np.complex128(1)):
+        if search not in (pgm.chow_liu, pgm.ges):  # these take no functions
+            with pytest.raises(TableError, match="must return a number, not"):
+                search(data, score=lambda counts, number=number: number)
+
+
+def test_what_an_object_lacks_to_be_a_score():
+    class Nameless:
+        def local(self, counts):
+            return np.zeros(counts.shape[:-2])
+
+    with pytest.raises(UnknownNameError, match=r"has a method local\(\), but also needs 'name', 'is_score_eq"):
+        get_score(Nameless())
+    Nameless.is_score_equivalent = False
+    with pytest.raises(UnknownNameError, match=r"needs 'name'$"):
+        pgm.hill_climb(TWO_BY_TWO, Nameless())
+    Nameless.name = "now it is one"
+    assert pgm.hill_climb(TWO_BY_TWO, Nameless()).score == 0

@@ -118,6 +118,27 @@ def test_start_and_scores():
     assert "not converged" in repr(stopped)
 
 
+def test_the_graph_of_the_last_search_is_returned():
+    data = {
+        "a": [0, 0, 1, 1, None, 1, 0] * 10,
+        "b": [0, 0, 1, 1, 0, None, 1] * 10,
+        "c": [0, 1, 0, 1, 0, 1, 0] * 10,
+    }
+    whole = structural_em(data)
+    assert whole.converged
+    for number, step in enumerate(whole.trace[:-1], start=1):
+        stopped = structural_em(data, max_iter=number)
+        assert not stopped.converged
+        assert len(stopped.trace) == number
+        assert stopped.dag == stopped.network.dag == step.dag
+        assert stopped.em.log_likelihood == pytest.approx(whole.trace[number].log_likelihood)
+        problem = incomplete_data(stopped.dag, data)
+        assert stopped.score == pytest.approx(score(stopped.dag, completed(problem, stopped.network)))
+    last = structural_em(data, max_iter=len(whole.trace))
+    assert last.converged
+    assert (last.dag, last.score) == (whole.dag, whole.score)
+
+
 @st.composite
 def completed_cases(draw):
     net = draw(strategies.networks(max_variables=4))
@@ -208,3 +229,10 @@ def test_errors():
         structural_em(data, max_iter=0)
     with pytest.raises(DataError, match="completion must be"):
         structural_em(data, completion="sampled")
+    with pytest.raises(DataError, match=r"a search must return a result whose \.dag is a DAG .*, not None"):
+        structural_em(data, search=lambda *args, **options: None)
+    for name in ("fixed", "shared"):
+        with pytest.raises(DataError, match=f"em_options cannot have '{name}'"):
+            structural_em(data, em_options={name: ["A"]})
+    with pytest.raises(DataError, match="give latent= to structural_em itself"):
+        structural_em(data, em_options={"latent": {"H": 2}})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -32,6 +34,17 @@ def datasets(draw, holes=False, max_rows=30):
     columns = [draw(st.lists(st.integers(0, v.cardinality - 1 + holes), min_size=n, max_size=n)) for v in VARIABLES]
     weights = draw(st.none() | st.lists(st.integers(0, 5), min_size=n, max_size=n))
     return Dataset.from_codes(VARIABLES, [np.array(column, int) for column in columns], weights)
+
+
+def test_files_of_counts_are_found_in_pgm_io():
+    code = (
+        "import sys, pgm; pgm.io.read; assert 'pgm.io.counts' not in sys.modules; "
+        "assert {'read_counts', 'write_counts'} <= set(dir(pgm.io)); "
+        "assert pgm.io.write_counts is sys.modules['pgm.io.counts'].write_counts; assert pgm.io.read_counts"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match=r"module 'pgm\.io' has no attribute 'counts_of'"):
+        pgm.io.counts_of  # noqa: B018
 
 
 @pytest.mark.parametrize("missing", ["error", "available", "complete_rows"])

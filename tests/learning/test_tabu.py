@@ -7,11 +7,14 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from pgm.errors import GraphError, MissingDataError
+from pgm.data import Dataset
+from pgm.errors import DataError, GraphError, MissingDataError, TableError
+from pgm.factors.variable import Variable
 from pgm.graph.dag import DAG
 from pgm.learning import Constraints, hill_climb, score
 from pgm.learning.scores.bayesian import BDeu
 from pgm.learning.scores.family_scores import FamilyScores
+from pgm.learning.scores.information import BIC
 from pgm.learning.search.neighbourhood import Neighbourhood
 from pgm.learning.search.tabu import _leading_back, tabu_search
 from tests.data.bundled import table
@@ -101,6 +104,78 @@ def test_restarts_never_lose_and_repeat_themselves():
     assert again == hill_climb(data, restarts=8)
     assert again.score == pytest.approx(score(again.dag, data), abs=1e-6)
     assert set(replay(data.names, again.trace).edges) == set(again.dag.edges)
+
+
+def with_states_in_another_order(data, rng):
+    variables, columns = [], []
+    for variable in data.variables:
+        place = rng.permutation(variable.cardinality)
+        variables.append(Variable(variable.name, [variable.states[old] for old in np.argsort(place)]))
+        columns.append(place[data.codes(variable.name)])
+    return Dataset.from_codes(variables, columns)
+
+
+@pytest.mark.parametrize("name", ["insurance", "hailfinder", "alarm"])
+def test_rounding_does_not_choose_among_equivalent_graphs(name):
+    """The order of the states changes that of the terms of a sum, and so its last digits, and nothing else."""
+    rng = np.random.default_rng(0)
+    everything = table(name)
+    for _ in range(5):
+        rows = rng.choice(everything.n_rows, 1000, replace=False)
+        data = Dataset.from_codes(everything.variables, [everything.codes(column)[rows] for column in everything.names])
+        result = tabu_search(data)
+        other = tabu_search(with_states_in_another_order(data, rng))
+        assert other.dag == result.dag
+        assert [move[:2] for move in other.trace] == [move[:2] for move in result.trace]
+
+
+class Noisy:
+    """A score that is never twice the same."""
+
+    name = "noisy"
+    is_score_equivalent = True
+
+    def __init__(self, scale):
+        self.rng = np.random.default_rng(0)
+        self.scale = scale
+
+    def local(self, counts):
+        return BIC().local(counts) + self.rng.normal(0, self.scale, counts.shape[:-2])
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1.0, 100.0])
+@pytest.mark.parametrize("options", [{}, {"restarts": 2}, {"max_parents": 2}], ids=str)
+def test_a_random_score_is_refused(scale, options):
+    fault = r"'noisy': to (add|reverse|delete) \w+ -> \w+ should change the total .* is given the same counts"
+    with pytest.raises(TableError, match=fault):
+        hill_climb(random_data(0), Noisy(scale), **options)
+    with pytest.raises(TableError, match=fault):
+        tabu_search(random_data(0), Noisy(scale))
+
+
+def test_noise_below_what_is_noticed_ends_too():
+    for scale in (1e-9, 1e-6, 1e-5):
+        for search in (hill_climb, tabu_search):
+            try:
+                assert search(random_data(0), Noisy(scale)).score == pytest.approx(search(random_data(0)).score, abs=1)
+            except TableError as error:
+                assert "should change the total" in str(error)  # either is right
+
+
+def test_scores_of_32_bits_will_do():
+    class Single(BIC):
+        def local(self, counts):
+            return super().local(counts).astype(np.float32)
+
+    for seed in range(5):
+        data = random_data(seed)
+        assert hill_climb(data, Single()).score == pytest.approx(hill_climb(data).score, abs=1)
+
+
+@pytest.mark.parametrize("rng", ["abc", -1, 1.5, True, np.random.RandomState(0)], ids=repr)
+def test_what_is_no_source_of_randomness(rng):
+    with pytest.raises(DataError, match=r"rng is a numpy.random.Generator, a whole number from 0 as a seed"):
+        hill_climb(random_data(0), restarts=2, rng=rng)
 
 
 @pytest.mark.parametrize(("search", "options", "fault"), [

@@ -16,7 +16,15 @@ from pgm.factors.factor import FloatArray
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.factors.variable import Variable
 from pgm.graph.dag import DAG, as_dag
-from pgm.learning.em.incomplete import IncompleteData, Latent, incomplete_data, latent_variables
+from pgm.learning.constraints import checked_generator
+from pgm.learning.em.incomplete import (
+    IncompleteData,
+    Latent,
+    checked_budget,
+    incomplete_data,
+    latent_variables,
+    whole_number,
+)
 from pgm.learning.em.iteration import Criteria, EStep, MStep, Run, climb
 from pgm.learning.em.leaves import ExpectedWithLeaves, Leaf, MaximizationWithLeaves, leaves_of, starting_leaves
 from pgm.learning.em.maximization import Maximization, check_fixed, owners_of, prior_exponents
@@ -77,14 +85,15 @@ def fit_em(
         A `Dataset`, or anything one can be made of; columns that are no nodes are ignored. Rows may have weights.
     latent
         States of nodes without a column, by label or how many: ``{"H": ["a", "b"]}``, ``{"H": 2}``. A column may also
-        show a latent variable in some rows.
+        show a latent variable in some rows; and a node with a column that shows nothing is latent.
     pseudocount, equivalent_sample_size, prior, prior_weight, estimate
         The prior of the tables, as in `fit_parameters`; EM then maximises the posterior density whose mode the tables
         are (MAP-EM).
     start
         ``"available cases"``: the tables that the known cells of each family suggest, with one row spread over each
         parent configuration; tables of latent variables and their children get random factors. ``"random"``. Or a
-        network on the same graph; where it does not tell the states of a latent variable apart, random factors do.
+        network on the same graph, used as it is, but for states of a latent variable that it does not tell apart: these
+        would be alike for ever, and get random factors in the tables of the children.
     starts
         How many runs to make; the best is returned. The first begins as ``start`` says, the others at random. Default:
         10 if a variable is never observed, else 1.
@@ -93,17 +102,18 @@ def fit_em(
     max_iter
         Most M steps of a run.
     tol
-        Stop when a step raises the objective (log-likelihood plus log prior) by less: in natural log units for all rows
-        together, so that 0.01 is nothing whatever their number. Where much is missing EM is slow, and a run far from
-        its end gains little at each step.
+        Stop when a step raises the objective (log-likelihood plus log prior) by no more: in natural log units for all
+        rows together, so that 0.01 is nothing whatever their number. Where much is missing EM is slow, and a run far
+        from its end gains little at each step.
     parameter_tol
-        Stop when the Euclidean norm of the change in the tables is less; None: not looked at.
+        Stop when the Euclidean norm of the change in the tables is no more; None: not looked at.
     q_tol
-        Stop when Q(theta', theta) - Q(theta, theta) is less; None: not looked at.
+        Stop when Q(theta', theta) - Q(theta, theta) is no more; None: not looked at.
     fixed
         Children whose tables are not learned: they are as in ``dag``, or in ``start``, which must be a network.
     shared
-        Groups of children that have one table together, such as tosses of the same coin.
+        Groups of children that have one table together, such as tosses of the same coin. They need the same states in
+        the same order, and so do their parents, first with first and so on.
     hard
         Count the most probable completion of each row instead of all by their probability: faster to converge, biased.
     acceleration
@@ -112,7 +122,7 @@ def fit_em(
     min_variance
         The least variance of a continuous leaf. Default: a millionth of the variance of its column.
     memory_budget
-        Bytes that the tables of the E step may take at once.
+        Bytes that the tables of the network and the work on them may take, and those of the E step at once.
     progress
         Whether to show a progress bar if it lasts over two seconds on a terminal.
 
@@ -121,13 +131,14 @@ def fit_em(
     UnknownNameError
         If a node has neither a column nor states, or an option names no node.
     DataError
-        If there are no rows, an option is out of range, or two networks do not fit together.
+        If there are no rows or none knows anything, an option is out of range, or two networks do not fit together.
     ImpossibleEvidenceError
         If a row has probability zero under given tables; names the row and the conflict.
     TableError
         As `fit_parameters`.
     TooLargeError
-        If the tables for a single row would exceed the memory budget.
+        If the tables of the network, or those for a single row, would exceed the memory budget; the former before
+        anything is counted.
 
     Warns
     -----
@@ -164,30 +175,39 @@ def fit_em(
         raise DataError(f"acceleration must be 'squarem' or None, not {acceleration!r}")
     chosen_prior = dirichlet_prior(pseudocount, equivalent_sample_size, prior, prior_weight)
     nets = [net for net in (dag, start) if isinstance(net, BayesianNetwork)]
-    graph = as_dag(dag)
+    graph, budget = as_dag(dag), checked_budget(memory_budget)
     for net in nets:
         data = with_continuous_columns(net, graph, data, latent_variables(latent) | _declared(net))
     names = continuous_nodes(graph, data)
     if names and acceleration:
         raise DataError(f"acceleration is for tables only, and {listing(names)} continuous: leave it out")
     discrete = graph.subgraph([node for node in graph.nodes if node not in names]) if names else graph
-    problem = incomplete_data(discrete, data, latent, nets, names)
+    problem = incomplete_data(discrete, data, latent, nets, budget, names)
+    problem.check_tables(memory_budget, chosen_prior.copies)
+    if len(problem.hidden) == len(problem.dag.nodes) and not names:
+        raise DataError(f"there is nothing to learn from: all cells of {listing(problem.data.names)} are missing")
     step = _m_step(problem, chosen_prior, estimate, _fixed_tables(problem, fixed, nets), shared)
     number = _number_of_starts(starts, problem)
-    generator = np.random.default_rng(rng)
+    generator = checked_generator(rng)
     leaves = _leaves(graph, problem, nets, min_variance)
     e_step, m_step = _steps(problem, step, leaves, memory_budget)
     hidden = frozenset(problem.hidden)
-    runs = []
+
+    def run(place: int) -> Run:
+        tables = starting_tables(problem, start, step, generator, place)
+        tables += starting_leaves(problem.data, leaves, hidden, start, generator, place)
+        return climb(e_step, m_step, tables, criteria, bar, hard=hard, accelerate=acceleration is not None)
+
     with Progress("EM", show=progress) as bar:
-        for place in range(number):
-            tables = starting_tables(problem, start, step, generator, place)
-            tables += starting_leaves(problem.data, leaves, hidden, start, generator, place)
-            runs.append(climb(e_step, m_step, tables, criteria, bar, hard=hard, accelerate=acceleration is not None))
-    best = max(runs, key=lambda run: run.objective)
+        best = run(0)
+        objectives = [best.objective]
+        for place in range(1, number):
+            found = run(place)
+            objectives.append(found.objective)
+            best = max(best, found, key=lambda ended: ended.objective)  # only one is kept: tables may be large
     _warn_of_unseen(problem, step, best)
     method = f"{'hard ' * hard}EM{' with SQUAREM' if acceleration else ''}"
-    return _result(graph, problem, step, leaves, best, [run.objective for run in runs], method)
+    return _result(graph, problem, step, leaves, best, objectives, method)
 
 
 def _declared(net: BayesianNetwork) -> dict[str, Variable]:
@@ -224,9 +244,7 @@ def _steps(problem: IncompleteData, step: Maximization, leaves: list[Leaf], memo
 def _number_of_starts(starts: int | None, problem: IncompleteData) -> int:
     if starts is None:
         return STARTS_WITH_LATENTS if problem.hidden else 1
-    if isinstance(starts, bool) or not isinstance(starts, int) or starts < 1:
-        raise DataError(f"starts must be a whole number from 1, not {starts!r}")
-    return starts
+    return whole_number(starts, "starts")
 
 
 def _fixed_tables(problem: IncompleteData, fixed: Iterable[str], nets: list[BayesianNetwork]) -> dict[int, FloatArray]:

@@ -8,20 +8,28 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from pgm.data import CountSource, Dataset
+from pgm.data.checks import counted, family_cells
 from pgm.data.frames import read_columns
-from pgm.errors import DataError, UnknownNameError, listing
+from pgm.errors import DataError, EvidenceError, TooLargeError, UnknownNameError, listing
 from pgm.factors.factor import FloatArray
-from pgm.factors.size import MEMORY_BUDGET
+from pgm.factors.size import MEMORY_BUDGET, check_size, format_bytes, format_count
 from pgm.factors.variable import Label, Variable
 from pgm.graph.dag import DAG
 from pgm.inference.expected_counts import ExpectedCounts
+from pgm.inference.options import check_budget
 from pgm.inference.row_groups import Table
 from pgm.network import BayesianNetwork
 
-__all__ = ["IncompleteData", "Latent", "incomplete_data", "latent_variables"]
+__all__ = ["IncompleteData", "Latent", "checked_budget", "incomplete_data", "latent_variables", "whole_number"]
 
 Latent: TypeAlias = Mapping[str, Sequence[Label] | int | Variable]
 """The states of variables that the data hide: labels, or how many."""
+
+_COPIES = 16
+"""Arrays of the size of all tables together that a run of EM holds at once: tables, counts and vectors of both."""
+
+_LABEL_BYTES = 200
+"""About what the label of a state takes."""
 
 
 class IncompleteData(NamedTuple):
@@ -49,9 +57,36 @@ class IncompleteData(NamedTuple):
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Nodes of which no row knows anything."""
-        counts = self.data.n_missing
-        return tuple(name for name in self.dag.nodes if counts.get(name, self.data.n_rows) == self.data.n_rows)
+        """Nodes of which no row knows anything; rows of weight 0 do not matter."""
+        data = self.data
+        counts = slice(None) if data.weights is None else data.weights > 0
+        holes = {name: data.missing(name) for name in data.names}
+        known = {name for name, hole in holes.items() if hole is None or not hole[counts].all()}
+        return tuple(name for name in self.dag.nodes if name not in known)
+
+    def check_tables(self, memory_budget: int = MEMORY_BUDGET, copies: int = 0) -> None:
+        """Raise before anything is counted if there is no room for the tables and the work on them.
+
+        Parameters
+        ----------
+        memory_budget
+            Bytes that they may take.
+        copies
+            Arrays of the size of a table that are needed besides.
+
+        Raises
+        ------
+        TooLargeError
+            Names the child with a table that is too large alone.
+        """
+        copies += _COPIES
+        budget, n_rows = int(memory_budget / copies), self.data.n_rows
+        try:
+            cells = [family_cells(family, n_rows, budget=budget) for family in self.families]
+            check_size([sum(cells)], f"the tables of {counted(len(self.families), 'node')}", budget)
+        except TooLargeError as error:
+            whole = f"EM works on {copies} tables of that size, and memory_budget is {format_bytes(int(memory_budget))}"
+            raise TooLargeError(f"{error}; {whole}") from None
 
     def expected_counts(self, memory_budget: int = MEMORY_BUDGET) -> ExpectedCounts:
         """Return the E step."""
@@ -84,13 +119,48 @@ class IncompleteData(NamedTuple):
         return found
 
 
-def latent_variables(latent: Latent | None) -> dict[str, Variable]:
+def whole_number(given: object, what: str) -> int:
+    """Return a whole number from 1.
+
+    Raises
+    ------
+    DataError
+        For anything else.
+
+    Examples
+    --------
+    >>> whole_number(np.int64(3), "starts")
+    3
+    """
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
+        raise DataError(f"{what} must be a whole number from 1, not {given!r}")
+    return int(given)
+
+
+def checked_budget(memory_budget: int) -> int:
+    """Return a number of bytes.
+
+    Raises
+    ------
+    DataError
+        If it is no positive number.
+    """
+    try:
+        check_budget(memory_budget)
+    except EvidenceError as error:  # nobody who learns has given evidence
+        raise DataError(str(error)) from None
+    return memory_budget
+
+
+def latent_variables(latent: Latent | None, memory_budget: int = MEMORY_BUDGET) -> dict[str, Variable]:
     """Return the variables that were declared by labels or by how many states they have.
 
     Raises
     ------
     DataError
         For what is neither.
+    TooLargeError
+        For so many states that their labels alone would exceed the memory budget.
 
     Examples
     --------
@@ -105,13 +175,22 @@ def latent_variables(latent: Latent | None) -> dict[str, Variable]:
             if states.name != name:
                 raise DataError(f"latent {name!r} is given a variable called {states.name!r}")
             made[name] = states
-        elif isinstance(states, int):
+        elif isinstance(states, (int, np.integer)):
             if isinstance(states, bool) or states < 1:
                 raise DataError(f"latent {name!r} needs at least one state, not {states!r}")
-            made[name] = Variable(name, range(states))
+            made[name] = Variable(name, _numbered(name, int(states), memory_budget))
         else:
             made[name] = Variable(name, states)
     return made
+
+
+def _numbered(name: str, states: int, memory_budget: int) -> range:
+    """Return the labels of a variable of which only the number of states is given."""
+    if states > 1 and states * _LABEL_BYTES > memory_budget:
+        size, limit = format_bytes(states * _LABEL_BYTES), format_bytes(int(memory_budget))
+        message = f"latent {name!r} with {format_count(states)} states: their labels alone would take {size}"
+        raise TooLargeError(f"{message}; the limit is {limit}")
+    return range(states)
 
 
 def incomplete_data(
@@ -119,6 +198,7 @@ def incomplete_data(
     data: object,
     latent: Latent | None = None,
     nets: Sequence[BayesianNetwork] = (),
+    memory_budget: int = MEMORY_BUDGET,
     leaves: Sequence[str] = (),
 ) -> IncompleteData:
     """Return the rows for the nodes of a graph.
@@ -133,6 +213,8 @@ def incomplete_data(
         States of nodes without a column, or with one that does not show them all.
     nets
         Networks whose variables give the states of all their nodes.
+    memory_budget
+        Bytes; a latent variable may not have more states than fit.
     leaves
         Continuous columns to keep.
 
@@ -142,8 +224,10 @@ def incomplete_data(
         If a node has neither a column nor states, or a latent name is no node.
     DataError
         If the data are no rows, or have none; or two networks disagree about states.
+    TooLargeError
+        For a latent variable of too many states.
     """
-    declared = latent_variables(latent)
+    declared = latent_variables(latent, memory_budget)
     _check_known(declared, dag.nodes)
     for net in nets:
         for variable in net.variables:

@@ -18,6 +18,7 @@ from pgm.errors import DataError
 from pgm.factors.factor import FloatArray
 from pgm.inference.expected_counts import Expectation, ExpectedCounts
 from pgm.learning.em.acceleration import distance, extrapolated
+from pgm.learning.em.incomplete import whole_number
 from pgm.learning.em.leaves import ExpectedWithLeaves, MaximizationWithLeaves
 from pgm.learning.em.maximization import Maximization, Tables
 from pgm.progress import Progress
@@ -38,11 +39,11 @@ class Criteria:
     Parameters
     ----------
     tol
-        Stop when a step raises the objective by less, in natural log units for all rows together.
+        Stop when a step raises the objective by no more, in natural log units for all rows together.
     parameter_tol
-        Stop when the Euclidean norm of the change in all tables is less.
+        Stop when the Euclidean norm of the change in all tables is no more.
     q_tol
-        Stop when Q rises by less.
+        Stop when Q rises by no more.
     max_iter
         Most M steps.
 
@@ -63,8 +64,7 @@ class Criteria:
             number = isinstance(value, Real) and not isinstance(value, bool)
             if value is not None and not (number and 0 <= float(value) < math.inf):
                 raise DataError(f"{name} must be a number from 0, or None, not {value!r}")
-        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, int) or self.max_iter < 1:
-            raise DataError(f"max_iter must be a whole number from 1, not {self.max_iter!r}")
+        whole_number(self.max_iter, "max_iter")
 
     def met(self, gain: float, step: float, q_gain: float) -> Criterion | None:
         """Return which criterion a step of EM meets, or None.
@@ -72,11 +72,11 @@ class Criteria:
         >>> Criteria(tol=1e-6).met(gain=1e-9, step=0.1, q_gain=0.1)
         'objective'
         """
-        if self.tol is not None and gain < self.tol:
+        if self.tol is not None and gain <= self.tol:
             return "objective"
-        if self.parameter_tol is not None and step < self.parameter_tol:
+        if self.parameter_tol is not None and step <= self.parameter_tol:
             return "parameters"
-        if self.q_tol is not None and q_gain < self.q_tol:
+        if self.q_tol is not None and q_gain <= self.q_tol:
             return "Q"
         return None
 

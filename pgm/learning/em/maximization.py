@@ -32,7 +32,8 @@ def owners_of(families: Sequence[Sequence[Variable]], shared: Iterable[Iterable[
     UnknownNameError
         For a name that is no child.
     DataError
-        If a name is in two groups, or the tables of a group have different shapes.
+        If a name is in two groups, or the tables of a group have different shapes or other states, or the same states
+        in another order: cells are matched by position.
 
     Examples
     --------
@@ -53,13 +54,23 @@ def owners_of(families: Sequence[Sequence[Variable]], shared: Iterable[Iterable[
             if name in seen:
                 raise DataError(f"{name!r} is in two groups of shared, or twice in one")
             seen.add(name)
-        shapes = {name: tuple(variable.cardinality for variable in families[place[name]]) for name in names}
         for name in names:
-            if shapes[name] != shapes[names[0]]:
-                other = f"{shapes[names[0]]} and {shapes[name]}"
-                raise DataError(f"{names[0]!r} and {name!r} cannot share a table: the shapes are {other}")
+            _check_alike(families[place[names[0]]], families[place[name]])
             owners[place[name]] = min(place[other] for other in names)
     return owners
+
+
+def _check_alike(family: Sequence[Variable], other: Sequence[Variable]) -> None:
+    """Raise unless the tables of two families have the same shape, with the same labels along each axis."""
+    what = f"{family[-1].name!r} and {other[-1].name!r} cannot share a table"
+    shapes = [tuple(variable.cardinality for variable in variables) for variables in (family, other)]
+    if shapes[0] != shapes[1]:
+        raise DataError(f"{what}: the shapes are {shapes[0]} and {shapes[1]}")
+    for one, two in zip(family, other, strict=True):
+        if Variable(one.name, two.states) != one:
+            hint = ": declare them in the same order" if set(one.states) == set(two.states) else ""
+            states = f"{one.name!r} has the states {listing(one.states)}, {two.name!r} {listing(two.states)}"
+            raise DataError(f"{what}: {states}{hint}")
 
 
 def check_fixed(fixed: Iterable[str], nodes: Sequence[str]) -> list[str]:

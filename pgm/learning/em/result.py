@@ -27,10 +27,11 @@ class EMResult:
     network: BayesianNetwork
     """The graph with the tables after the last iteration."""
     log_likelihoods: tuple[float, ...]
-    """ln P(what the rows know), of the starting tables and after each iteration; without a prior it never falls. For
-    hard EM that of the completed rows."""
+    """ln P(what the rows know), of the starting tables and after each iteration; without a prior it never falls, but
+    for rounding, some 1e-15 of its size. For hard EM that of the completed rows."""
     objectives: tuple[float, ...]
-    """The log-likelihood plus the log prior of the tables up to a constant: what is maximised, and never falls."""
+    """The log-likelihood plus the log prior of the tables up to a constant: what is maximised, and never falls, but
+    for rounding."""
     q_values: tuple[float, ...]
     """Q(theta(i+1), theta(i)) of each M step: the expected complete-data log-likelihood plus the log prior."""
     iterations: int

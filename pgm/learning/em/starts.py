@@ -1,21 +1,23 @@
 """Where EM starts: tables from the cells that are known, random ones, or given ones.
 
-A start must not be symmetric in the states of a latent variable: if all its states mean the same to its children, every
-row is equally likely to be in each, and EM stays where it is. So tables of latent variables and of their children begin
+A start must not be symmetric in the states of a latent variable: if two of them mean the same to its children, no row
+tells them apart, and in EM they stay as alike as they are. So tables of latent variables and of their children begin
 with random factors.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pgm.data.counts import FamilyCounter
 from pgm.errors import DataError
 from pgm.factors.factor import FloatArray
+from pgm.inference.hidden_parts import complete_cases
 from pgm.learning.em.incomplete import IncompleteData
 from pgm.learning.em.maximization import Maximization, Tables
-from pgm.learning.scores.available_cases import AvailableCases
 from pgm.network import BayesianNetwork
 
 __all__ = ["Start", "check_start", "starting_tables"]
@@ -66,14 +68,17 @@ def starting_tables(
 def _from_available_cases(problem: IncompleteData, hidden: frozenset[str], rng: np.random.Generator) -> Tables:
     shown = [[variable.name for variable in family if variable.name not in hidden] for family in problem.families]
     counted = [names if family[-1].name in names else [] for names, family in zip(shown, problem.families, strict=True)]
-    asked = [(names[-1], names[:-1]) for names in counted if names]
-    known = iter(AvailableCases(problem.data).count(asked) if asked else ())
+    data = problem.data
+    cardinalities = [variable.cardinality + 1 for variable in data.variables]
+    columns = [data.codes(name) for name in data.names]
+    counter = FamilyCounter(columns, cardinalities, data.weights) if columns else None  # all may be continuous
     tables = []
     for family, names in zip(problem.families, counted, strict=True):
         shape = [variable.cardinality for variable in family]
         counts = np.zeros(shape)
-        if names:
-            counts += next(known).reshape([1 if v.name in hidden else v.cardinality for v in family])
+        if names and counter is not None:
+            known = complete_cases(counter, [data.names.index(name) for name in names])
+            counts += known.reshape([1 if v.name in hidden else v.cardinality for v in family])
         table = _normalised(counts + _SMOOTHING / shape[-1])
         if not hidden.isdisjoint(variable.name for variable in family):
             table = _normalised(table * rng.exponential(size=shape))
@@ -84,23 +89,37 @@ def _from_available_cases(problem: IncompleteData, hidden: frozenset[str], rng: 
 def _without_symmetry(
     problem: IncompleteData, tables: Tables, hidden: frozenset[str], step: Maximization, rng: np.random.Generator
 ) -> Tables:
-    """Return given tables, those of the children of a latent variable whose states they do not tell apart disturbed."""
+    """Return given tables, with random factors in those of the children where latent states are not told apart."""
     made = list(tables)
-    for name in sorted(hidden, key=problem.dag.nodes.index):
-        places = {
-            number: [variable.name for variable in family].index(name)
-            for number, family in enumerate(problem.families)
-            if name in [variable.name for variable in family[:-1]] and number not in step.fixed
-        }
-        if all(_is_constant(tables[number], axis) for number, axis in places.items()):
-            for number in places:
-                noise = rng.exponential(size=tables[number].shape)
-                made[number] = _normalised(tables[number] * noise)
+    nodes = problem.dag.nodes
+    for name in sorted(hidden, key=nodes.index):
+        places = {nodes.index(child): problem.dag.family(child).index(name) for child in problem.dag.children(name)}
+        alike = _alike(
+            [np.moveaxis(tables[number], axis, 0) for number, axis in places.items()], tables[nodes.index(name)]
+        )
+        for number, axis in places.items():
+            if alike.any() and number not in step.fixed:
+                noise = np.moveaxis(rng.exponential(size=tables[number].shape), axis, -1)
+                factors = np.moveaxis(np.where(alike, noise, 1.0), -1, axis)
+                made[number] = _normalised(made[number] * factors)
     return step.with_learned(step.chosen(made))
 
 
-def _is_constant(table: FloatArray, axis: int) -> bool:
-    return bool(np.allclose(table, np.take(table, [0], axis=axis), rtol=1e-9, atol=0))
+def _alike(below: Tables, own: FloatArray) -> NDArray[Any]:
+    """Return which states of a variable have another that no row can ever tell from them.
+
+    Parameters
+    ----------
+    below
+        The tables of its children, its own axis first.
+    own
+        Its own table: two states differ also if parents make now the one and now the other more probable.
+    """
+    columns = own.reshape(-1, own.shape[-1]).T
+    totals = columns.sum(axis=1, keepdims=True)
+    shares = np.divide(columns, totals, out=np.zeros_like(columns), where=totals > 0)
+    signs = np.concatenate([*(table.reshape(len(table), -1) for table in below), shares], axis=1)
+    return np.array([np.isclose(signs, sign, rtol=1e-9, atol=0).all(axis=1).sum() > 1 for sign in signs])
 
 
 def _normalised(table: FloatArray) -> FloatArray:

@@ -27,10 +27,17 @@ from pgm.factors.cpt import CPT
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.graph.base import Edge, Names
 from pgm.graph.dag import DAG
-from pgm.learning.constraints import Constraints
+from pgm.learning.constraints import Constraints, checked_generator
 from pgm.learning.em.completed import Completion, completed
 from pgm.learning.em.fitting import fit_em
-from pgm.learning.em.incomplete import IncompleteData, Latent, incomplete_data, latent_variables
+from pgm.learning.em.incomplete import (
+    IncompleteData,
+    Latent,
+    checked_budget,
+    incomplete_data,
+    latent_variables,
+    whole_number,
+)
 from pgm.learning.em.result import EMResult, StructuralEMResult, StructuralStep
 from pgm.learning.parameters.estimation import estimate_table
 from pgm.learning.parameters.fitting import UnseenConfigurationWarning
@@ -108,14 +115,15 @@ def structural_em(
     completion
         ``"expected"``: rows stand for all their completions, by probability. ``"most probable"``: for the best.
     max_iter
-        Most searches.
+        Most searches. The graph that the last one found is fitted and returned in any case.
     search_options, em_options
         Further options of the search, and of `fit_em`; by default EM starts from the available cases once, and then
-        from the network before where a family stays the same.
+        from the tables that the completed rows suggest. Tables cannot be ``fixed`` or ``shared`` while their families
+        are sought.
     rng
         Seed or generator of what is random.
     memory_budget
-        Bytes that the tables of inference may take.
+        Bytes that the tables of the network and those of inference may take.
     progress
         Whether to show progress bars if it lasts over two seconds on a terminal.
 
@@ -126,7 +134,7 @@ def structural_em(
     GraphError
         For constraints that cannot hold together; names the edges.
     DataError
-        For options out of range.
+        For options out of range, and a search that returns no graph.
     MissingDataError, TooLargeError
         As the search and `fit_em`.
 
@@ -147,39 +155,45 @@ def structural_em(
     (('a', 'b'),)
     """
     run_search = _named_search(search)
-    if isinstance(max_iter, bool) or not isinstance(max_iter, int) or max_iter < 1:
-        raise DataError(f"max_iter must be a whole number from 1, not {max_iter!r}")
+    whole_number(max_iter, "max_iter")
+    _check_em_options(em_options)
+    latent = latent_variables(latent, checked_budget(memory_budget))
     measure = get_score(score)
     names = _nodes(data, latent)
     constraints = Constraints(names, required, forbidden, tiers, max_parents)
-    dag = _first_graph(constraints, start, list(latent_variables(latent)))
+    dag = _first_graph(constraints, start, list(latent))
     nets = [start] if isinstance(start, BayesianNetwork) else []
-    problem = incomplete_data(dag, data, latent, nets)
+    problem = incomplete_data(dag, data, latent, nets, memory_budget)
     options = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
     options |= {"progress": progress, **(search_options or {})}
     fitting = {"latent": {v.name: v for v in problem.variables}, "memory_budget": memory_budget, "progress": progress}
-    fitting |= {"rng": np.random.default_rng(rng), **(em_options or {})}
+    fitting |= {"rng": checked_generator(rng), **(em_options or {})}
 
     trace: list[StructuralStep] = []
     first = {"start": start} if isinstance(start, BayesianNetwork) and start.dag == dag else {}
     fitted, unseen = _fitted(dag, problem.data, {**fitting, **first})
+    source = completed(problem, fitted.network, completion, memory_budget=memory_budget)
     with Progress("structural EM", total=max_iter, show=progress) as bar:
         while True:
-            source = completed(problem, fitted.network, completion, memory_budget=memory_budget)
-            found = DAG(run_search(source, measure, start=dag, **options).dag.edges, names)
-            before = score_of(dag, source, measure)
-            gain = score_of(found, source, measure) - before
+            found = _graph_of(run_search(source, measure, start=dag, **options), names)
+            final = score_of(dag, source, measure)
+            gain = score_of(found, source, measure) - final
             trace.append(StructuralStep(found if gain > GAIN else dag, max(gain, 0.0), fitted.log_likelihood))
             bar.step(gain=f"{gain:.4f}")
-            if gain <= GAIN or len(trace) == max_iter:
+            if gain <= GAIN:
                 break
             dag, problem = found, problem._replace(dag=found)
             smoothing = 0.0 if completion == "expected" else 1.0
+            problem.check_tables(memory_budget)
             again = {"starts": 1, "start": _counted_network(problem, source, smoothing)}
             fitted, unseen = _fitted(dag, problem.data, {**fitting, **again})
+            source = completed(problem, fitted.network, completion, memory_budget=memory_budget)
+            if len(trace) == max_iter:
+                final = score_of(dag, source, measure)
+                break
     for warning in unseen:
         warnings.warn(warning, stacklevel=2)
-    return StructuralEMResult(dag, fitted.network, before, measure.name, tuple(trace), gain <= GAIN, fitted)
+    return StructuralEMResult(dag, fitted.network, final, measure.name, tuple(trace), gain <= GAIN, fitted)
 
 
 def _fitted(dag: DAG, data: Dataset, options: Mapping[str, Any]) -> tuple[EMResult, list[Warning]]:
@@ -214,12 +228,28 @@ def _named_search(search: Search) -> Callable[..., Found]:
     return found
 
 
-def _nodes(data: object, latent: Latent | None) -> list[str]:
+def _check_em_options(options: Mapping[str, Any] | None) -> None:
+    for name in options or ():
+        if name in ("fixed", "shared"):
+            raise DataError(f"em_options cannot have {name!r}: the families of the tables change with the graph")
+        if name == "latent":
+            raise DataError("em_options cannot have 'latent': give latent= to structural_em itself")
+
+
+def _graph_of(result: object, names: Sequence[str]) -> DAG:
+    """Return the graph that a search found, its nodes in the order of the data."""
+    found = getattr(result, "dag", None)
+    if not isinstance(found, DAG) or set(found.nodes) != set(names):
+        raise DataError(f"a search must return a result whose .dag is a DAG on {listing(names)}, not {result!r}")
+    return DAG(found.edges, names)
+
+
+def _nodes(data: object, latent: Iterable[str]) -> list[str]:
     """Return the columns, then the latent variables without a column."""
     if isinstance(data, Dataset):
         check_discrete(data.continuous, data.continuous)
     columns = list(data.names) if isinstance(data, Dataset) else list(read_columns(data))
-    return [*columns, *(name for name in latent_variables(latent) if name not in columns)]
+    return [*columns, *(name for name in latent if name not in columns)]
 
 
 def _first_graph(constraints: Constraints, start: DAG | BayesianNetwork | None, latent: Sequence[str]) -> DAG:

@@ -62,7 +62,7 @@ def mmhc(
     GraphError
         For constraints that cannot hold together.
     DataError
-        If ``alpha`` does not lie between 0 and 1.
+        If ``alpha`` does not lie between 0 and 1, and for a column that tells most rows apart, such as an identifier.
     MissingDataError
         If cells are missing.
     TooLargeError

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgm.data import CountSource, count_source
-from pgm.data.checks import family_cells
+from pgm.data.checks import family_cells, identifiers_among
 from pgm.errors import DataError
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.graph.base import Names, names_of
@@ -63,6 +63,8 @@ class DataOracle:
     ------
     UnknownNameError
         If there is no such method, or it is not one of these.
+    DataError
+        For columns that tell most rows apart: no test can say anything about them, and the tables are huge.
 
     Examples
     --------
@@ -76,6 +78,9 @@ class DataOracle:
         self.names = tuple(variable.name for variable in source.variables)
         self.n_tests = 0
         self.method = get_method(method, CHI_SQUARE_METHODS)
+        hint = identifiers_among(source.variables, max(source.n_rows, int(source.total_weight)))
+        if hint:
+            raise DataError(f"tests of independence need states that occur repeatedly{hint}")
         self.source = source
         self._variables = {variable.name: variable for variable in source.variables}
         self._always_fits = _SMALL // sum(variable.cardinality for variable in source.variables)

@@ -20,7 +20,7 @@ from pgm.data.checks import counted, family_cells, family_names
 from pgm.errors import DataError, UnknownNameError, listing
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.graph.base import Names, names_of
-from pgm.inference.drawing import as_generator
+from pgm.learning.constraints import checked_generator
 from pgm.learning.independence.contingency import (
     TABLE_COPIES,
     StratifiedTables,
@@ -175,7 +175,8 @@ def independence_test(
     UnknownNameError
         For an unknown variable or method.
     DataError
-        If a variable is named twice, and for permutations of rows whose weights are not whole numbers.
+        If a variable is named twice, for permutations of rows whose weights are not whole numbers, and for an ``rng``
+        that is neither a seed nor a generator.
     MissingDataError
         If cells of these variables are missing.
     TooLargeError
@@ -299,7 +300,7 @@ def _permutation_p_value(
     whole = counts.astype(np.int64)
     if not np.array_equal(whole, counts):
         raise DataError("permutations need rows to permute: the weights must be whole numbers")
-    generator = as_generator(rng)
+    generator = checked_generator(rng)
     step = max(1, _BLOCK // counts.size)
     exceeding = 0
     for start in range(0, permutations, step):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgm.data import CountSource, Dataset, count_source
 from pgm.data.statistics import MissingRows, SufficientStatistics, check_missing
-from pgm.errors import DataError
+from pgm.errors import DataError, MissingDataError
 from pgm.graph.dag import DAG, as_dag
 from pgm.learning.families import count_families
 from pgm.learning.scores.available_cases import AvailableCases
@@ -26,7 +26,7 @@ def rows_to_count(dag: DAG, data: object, missing: MissingRows = "error") -> Cou
     data
         A `Dataset`, or anything one can be made of.
     missing
-        ``"error"`` leaves it to the counting to refuse missing cells; ``"available"`` counts each family on the rows in
+        ``"error"`` refuses missing cells; ``"available"`` counts each family on the rows in
         which it is known; ``"complete_rows"`` only rows in which all nodes are known.
 
     Raises
@@ -35,6 +35,8 @@ def rows_to_count(dag: DAG, data: object, missing: MissingRows = "error") -> Cou
         If a node is no column, or there is no such way.
     DataError
         If missing cells are to be treated in a source of counts that is no `Dataset`.
+    MissingDataError
+        If they are refused; says what can be done.
 
     Examples
     --------
@@ -45,11 +47,24 @@ def rows_to_count(dag: DAG, data: object, missing: MissingRows = "error") -> Cou
     check_missing(missing)
     source = count_source(data, dag.nodes)
     if missing == "error":
+        if isinstance(source, Dataset):
+            _check_complete(source, dag)
         return source
     if not isinstance(source, Dataset):
         raise DataError(f"missing={missing!r} needs a Dataset, not {type(data).__name__}")
     nodes = source.select(dag.nodes)
     return AvailableCases(nodes) if missing == "available" else nodes.complete_rows()
+
+
+def _check_complete(data: Dataset, dag: DAG) -> None:
+    try:
+        data.require_complete(dag.nodes)
+    except MissingDataError as error:
+        found, _, _ = str(error).partition(";")
+        ways = (
+            "missing='available' counts each family where it is known, missing='complete_rows' only rows without holes"
+        )
+        raise MissingDataError(f"{found}; {ways}, and fit_em learns from all rows") from None
 
 
 def sufficient_statistics(

@@ -35,6 +35,7 @@ from pgm.data import CountSource, CountTable, Dataset
 from pgm.data.counts import Family, OccupiedCells
 from pgm.errors import DataError, TableError, UnknownNameError, listing
 from pgm.factors.variable import Variable
+from pgm.learning.scores.decomposable import check_number
 from pgm.learning.scores.information import AIC, BIC, EBIC, LogLikelihood, PenalizedLikelihood
 
 __all__ = ["AvailableCases", "NodeAverage"]
@@ -61,12 +62,14 @@ class NodeAverage:
         ``"bic"``, ``"aic"``, ``"ebic"``, ``"loglik"`` or such an object, whose penalty is used, and whose structure
         prior if it has one.
     total_weight
-        Number of rows N; None until the score is bound to data, which searches do.
+        Number of rows N, or their total weight; None until the score is bound to data, which searches do.
 
     Raises
     ------
     UnknownNameError
         If there is no such criterion.
+    TableError
+        If ``total_weight`` is no finite number from 0.
 
     Notes
     -----
@@ -96,6 +99,8 @@ class NodeAverage:
         if not isinstance(found, PenalizedLikelihood):
             known = f"{listing(_CRITERIA)} and such objects"
             raise UnknownNameError(f"no criterion {self.criterion!r} for the node average; there are {known}")
+        if self.total_weight is not None:
+            check_number("total_weight", self.total_weight, zero=True)
         super().__setattr__("criterion", found)
 
     @property

@@ -115,6 +115,8 @@ class FunctionScore:
 
     def _number(self, value: object) -> float:
         try:
+            if isinstance(value, np.complexfloating):  # NumPy would drop its imaginary part
+                raise TypeError
             return float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             raise TableError(f"score {self.name!r} must return a number, not {value!r}") from None
@@ -141,7 +143,8 @@ def get_score(score: AnyScore) -> Score:
     Raises
     ------
     UnknownNameError
-        If there is no such score; the message lists those there are.
+        If there is no such score, and for an object with ``local`` that lacks what else a `Score` has; the message
+        lists what there is, or what is missing.
 
     Examples
     --------
@@ -155,9 +158,12 @@ def get_score(score: AnyScore) -> Score:
     elif not isinstance(score, type):
         if isinstance(score, Score):
             return score
+        if hasattr(score, "local"):
+            missing = [attribute for attribute in ("name", "is_score_equivalent") if not hasattr(score, attribute)]
+            raise UnknownNameError(f"no score {score!r}: it has a method local(), but also needs {listing(missing)}")
         if callable(score):
             return FunctionScore(score)
-    own = "functions of a table of counts and objects with a local() method"
+    own = "functions of a table of counts and objects with a method local(), a name and is_score_equivalent"
     raise UnknownNameError(f"no score {score!r}; there are {listing(_BY_NAME)}, and {own}")
 
 
@@ -218,7 +224,7 @@ def family_values(score: Score, tables: NDArray[Any]) -> NDArray[np.float64]:
     Raises
     ------
     TableError
-        If the score returns an array of another shape, or a value that is not finite.
+        If the score returns an array of another shape, or what is no finite real number.
 
     Examples
     --------
@@ -228,6 +234,9 @@ def family_values(score: Score, tables: NDArray[Any]) -> NDArray[np.float64]:
     pgm.errors.TableError: score '<lambda>' is nan for a table of shape (2, 2); local scores must be finite
     """
     values = np.asarray(score.local(tables))
+    if values.dtype.kind not in "fiu":
+        example = values.flat[0] if values.size else values
+        raise TableError(f"score {score.name!r} returns {example!r} ({values.dtype}); local scores are real numbers")
     if values.shape != tables.shape[:-2]:
         shapes = f"{values.shape} for tables of shape {tables.shape}, not {tables.shape[:-2]}"
         raise TableError(f"score {score.name!r} returns an array of shape {shapes}")

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from heapq import merge
 from typing import NamedTuple
 
+import numpy as np
+
 from pgm.data import count_source
-from pgm.errors import GraphError
+from pgm.errors import GraphError, TableError
 from pgm.graph.base import Edge, Names
 from pgm.graph.clique_picking import bits
 from pgm.graph.dag import DAG
@@ -92,6 +94,8 @@ def ges(
         For an unknown score, and names that are no columns.
     MissingDataError
         If cells are missing.
+    TableError
+        If the search goes round in circles, because a score of one's own differs between equivalent graphs after all.
     TooLargeError
         If the table of a family and the work on it would exceed the memory budget: set ``max_parents``.
 
@@ -159,7 +163,9 @@ class _Search:
             self._may[child, parent] = False
         self._is_free = int(self._may.sum()) == len(self._names) * (len(self._names) - 1)
         self._graph = EquivalenceClass(start.cpdag())
+        self._visited = {hash(self._graph.cpdag)}
         self._score = self._total(start)
+        self._tolerance = max(TOLERANCE, 16 * float(np.finfo(float).eps) * abs(self._score))  # never below rounding
 
     def run(self, kinds: Sequence[MoveKind]) -> None:
         """Take the best steps of each kind in turn, until none of any kind gains."""
@@ -193,8 +199,19 @@ class _Search:
                     Move(operator.kind, edge[::-1] if operator.kind == "reverse" else edge, gain, self._score)
                 )
                 self._bar.step(score=f"{self._score:.3f}")
+                self._check_new(after)
                 return EquivalenceClass(after)
         return None
+
+    def _check_new(self, after: PDAG) -> None:
+        """Raise if the search comes back to a class, which no steps that all gain can do, and would never end."""
+        key = hash(after)
+        if key in self._visited:
+            raise TableError(
+                f"score {self._scores.measure.name!r} is not equal for equivalent graphs, though it says so, or not "
+                "the same whenever it is given the same counts: the search came back to a class by steps that all gain"
+            )
+        self._visited.add(key)
 
     # ------------------------------------------------------------------ what steps gain
 
@@ -206,7 +223,8 @@ class _Search:
             gains = self._delete_gains(child)
         else:
             gains = self._turn_gains(child)
-        return sorted(_Step(-float(f"{gain:.9g}"), operator, gain) for operator, gain in gains if gain > TOLERANCE)
+        least = self._tolerance
+        return sorted(_Step(-float(f"{gain:.9g}"), operator, gain) for operator, gain in gains if gain > least)
 
     def _insert_gains(self, child: int) -> Iterator[tuple[Operator, float]]:
         by_base: dict[int, list[Operator]] = {}

@@ -15,7 +15,7 @@ from pgm.data import count_source
 from pgm.errors import GraphError
 from pgm.graph.base import Edge, Names
 from pgm.graph.dag import DAG
-from pgm.learning.constraints import Constraints, checked_limit
+from pgm.learning.constraints import Constraints, checked_generator, checked_limit
 from pgm.learning.result import Move, SearchResult
 from pgm.learning.scores.family_scores import FamilyScores
 from pgm.learning.scores.scoring import AnyScore
@@ -38,7 +38,7 @@ def hill_climb(
     max_iter: int | None = None,
     restarts: int = 0,
     perturbation: int | None = None,
-    rng: np.random.Generator | int = 0,
+    rng: np.random.Generator | int | None = 0,
     progress: bool = True,
 ) -> SearchResult:
     """Return a graph that no single addition, deletion or reversal of an edge improves.
@@ -79,6 +79,10 @@ def hill_climb(
         For an unknown score, and names that are no columns.
     MissingDataError
         If cells are missing.
+    DataError
+        If ``rng`` is neither a seed nor a generator.
+    TableError
+        If a score of one's own is not finite, or not the same whenever it is given the same counts.
     TooLargeError
         If the table of a family, extended by every variable, and the work on it would exceed the memory budget: set
         ``max_parents``, and leave out columns that tell rows apart.
@@ -110,14 +114,14 @@ def hill_climb(
         raise GraphError(
             f"restarts must be a number from 0 and perturbation one from 1, not {restarts!r} and {perturbation!r}"
         )
-    generator = np.random.default_rng(rng)
+    generator = checked_generator(rng)
     with Progress("hill climbing", total=max_iter, show=progress) as bar:
         best = _climb(Neighbourhood(constraints, constraints.starting_graph(start), scores), max_iter, bar)
         for _ in range(checked_restarts):
             state = Neighbourhood(constraints, best.dag, scores)
             shaken = _shake(state, moves or max(3, 3 * len(scores.names) // 4), generator)
             found = _climb(state, max_iter, bar)
-            if found.score > best.score:
+            if found.score > best.score + state.tolerance:
                 best = SearchResult(found.dag, found.score, found.score_name, (*best.trace, *shaken, *found.trace), 0)
     method = "hill climbing" if not checked_restarts else f"hill climbing ({checked_restarts} restarts)"
     return SearchResult(best.dag, best.score, best.score_name, best.trace, scores.n_scores, method=method)

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pgm.errors import TableError
 from pgm.graph.dag import DAG
 from pgm.learning.constraints import Constraints
 from pgm.learning.result import Move, MoveKind
@@ -27,6 +28,9 @@ _Pairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 TOLERANCE = math.sqrt(np.finfo(float).eps)
 """A move must gain more than this, and more than this over an earlier move to be preferred to it."""
+
+_PROMISED = 1e-6
+"""Share of the score by which what a move gains may differ from what it was said to gain; scores may be 32-bit."""
 
 
 class Step(NamedTuple):
@@ -74,6 +78,11 @@ class Neighbourhood:
         """Score of the present graph."""
         return math.fsum(self._local)
 
+    @property
+    def tolerance(self) -> float:
+        """Scores that differ by no more are equal; never below rounding."""
+        return max(TOLERANCE, 16 * float(np.finfo(float).eps) * abs(self.score))
+
     def graph(self) -> DAG:
         """Return the present graph."""
         pairs = np.argwhere(self._edges.T)
@@ -89,7 +98,7 @@ class Neighbourhood:
         banned
             Moves (kind, parent, child) not to take.
         """
-        tolerance = max(TOLERANCE, 16 * np.finfo(float).eps * abs(self.score))  # never below rounding
+        tolerance = self.tolerance
         best: Step | None = None
         for kind, (parents, children) in self._legal_moves(baseline + tolerance):
             gains = self._delta[parents, children]
@@ -115,8 +124,16 @@ class Neighbourhood:
         return found
 
     def take(self, step: Step) -> Move:
-        """Change the graph by one move, and bring the gains up to date; return the move in names."""
+        """Change the graph by one move, and bring the gains up to date; return the move in names.
+
+        Raises
+        ------
+        TableError
+            If the score does not change as the gain says; that of a random score does not, and the search would not
+            end.
+        """
         kind, parent, child, gain = step
+        before, tolerance = self.score, self.tolerance
         if kind == "add":
             self._insert(parent, child)
         else:
@@ -125,7 +142,16 @@ class Neighbourhood:
         if kind == "reverse":
             self._insert(child, parent)
             self._update(parent)
-        return Move(kind, (self._names[parent], self._names[child]), gain, self.score)
+        move = Move(kind, (self._names[parent], self._names[child]), gain, self.score)
+        far = abs(move.score - before - gain) > _PROMISED * max(1.0, float(np.abs(self._local).sum()))
+        if far or (gain > tolerance and move.score <= before):
+            edge = f"{move.edge[0]} -> {move.edge[1]}"
+            raise TableError(
+                f"score {self.scores.measure.name!r}: to {kind} {edge} should change the total of {before:.10g} by "
+                f"{gain:.4g}, but it becomes {move.score:.10g}; a score must be the same whenever it is given the same "
+                f"counts, in whatever order the configurations of the parents come"
+            )
+        return move
 
     def key(self) -> int:
         """Return the graph as a number, bit ``parent * n + child`` set for every edge."""

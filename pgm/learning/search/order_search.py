@@ -15,7 +15,7 @@ from pgm.data import count_source
 from pgm.errors import GraphError
 from pgm.graph.base import Edge, Names
 from pgm.graph.dag import DAG
-from pgm.learning.constraints import Constraints, checked_limit
+from pgm.learning.constraints import Constraints, checked_generator, checked_limit
 from pgm.learning.result import SearchResult, Stage
 from pgm.learning.scores.family_scores import FamilyScores
 from pgm.learning.scores.scoring import AnyScore
@@ -40,7 +40,7 @@ def order_search(
     starts: int = 1,
     patience: int = 60,
     list_all: int = 2,
-    rng: np.random.Generator | int = 0,
+    rng: np.random.Generator | int | None = 0,
     progress: bool = True,
 ) -> SearchResult:
     """Return the best graph found by searching over orders of the nodes.
@@ -99,7 +99,7 @@ def order_search(
     if list_all not in (2, 3):
         raise GraphError(f"list_all must be 2 or 3, not {list_all!r}")
     with Progress("order search", show=progress) as bar:
-        search = _Search(scores, constraints, first, np.random.default_rng(rng), bar)
+        search = _Search(scores, constraints, first, checked_generator(rng), bar)
         search.begin(list_all)
         for number in range(starts):
             search.run(patience, fresh=number > 0)

@@ -48,7 +48,7 @@ def tabu_search(
         How many of the last graphs may not be visited again.
     max_losses
         How many moves that gain nothing to take before the walk ends; counting begins anew whenever the walk climbs
-        above the best graph so far. Default: ``tabu``.
+        above the best graph so far, and not for scores that only rounding tells apart. Default: ``tabu``.
     max_iter
         Largest number of moves.
     progress
@@ -61,12 +61,13 @@ def tabu_search(
 
     Raises
     ------
-    GraphError, UnknownNameError, MissingDataError, TooLargeError
+    GraphError, UnknownNameError, MissingDataError, TableError, TooLargeError
         As `hill_climb`.
 
     Notes
     -----
-    Deterministic, with the rules of R's bnlearn: the same graphs in the same order.
+    Deterministic, with the rules of R's bnlearn: the same graphs in the same order. Of graphs that score the same the
+    first one is kept. The order of the columns, by which ties are broken, may decide the result.
 
     References
     ----------
@@ -97,8 +98,7 @@ def tabu_search(
             key = state.key()
             visited.append(key)
             banned = list(_leading_back(key, visited, len(scores.names)))
-            above = state.score > best_score
-            if above:
+            if state.score > best_score + state.tolerance:  # an equivalent graph is no better one
                 best, best_score, best_moves = state.graph(), state.score, len(trace)
             step = state.best_step(0.0, banned)
             if step is None:
@@ -108,11 +108,11 @@ def tabu_search(
                 step = state.best_step(-float("inf"), banned)
                 if step is None:
                     break
-            elif above:
+            elif state.score >= best_score - state.tolerance:  # and this step climbs above it
                 losses = 0
             trace.append(state.take(step))
             bar.step(score=f"{best_score:.3f}")
-        if state.score > best_score:
+        if state.score > best_score + state.tolerance:
             best, best_score, best_moves = state.graph(), state.score, len(trace)
     kept = tuple(trace[:best_moves])
     return SearchResult(best, best_score, scores.measure.name, kept, scores.n_scores, method=f"tabu search ({length})")

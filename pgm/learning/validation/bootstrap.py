@@ -30,11 +30,17 @@ from pgm.errors import GraphError
 from pgm.graph.base import Edge, reachable
 from pgm.graph.dag import DAG
 from pgm.graph.pdag import PDAG
-from pgm.inference.drawing import as_generator
-from pgm.learning.constraints import Constraints
+from pgm.learning.constraints import Constraints, checked_generator
 from pgm.learning.scores.scoring import get_score
 from pgm.learning.search.learn_structure import learn_structure
-from pgm.learning.validation.resampling import DistinctRows, Search, learned_graph, quiet, whole_number
+from pgm.learning.validation.resampling import (
+    DistinctRows,
+    Search,
+    checked_search,
+    learned_graph,
+    quiet,
+    whole_number,
+)
 from pgm.progress import Progress
 
 __all__ = ["AveragedNetwork", "BootstrapResult", "EdgeConfidence", "bootstrap"]
@@ -77,7 +83,7 @@ class AveragedNetwork:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False)
 class BootstrapResult:
     """The graphs of all replicates and what they agree on; printing it shows a table of the edges."""
 
@@ -228,9 +234,10 @@ def bootstrap(
     Raises
     ------
     DataError
-        For numbers out of range, data without rows, and fractional weights unless ``size`` is given.
+        For numbers out of range, an ``rng`` that is neither a seed nor a generator, data without rows, and fractional
+        weights unless ``size`` is given.
     GraphError
-        If the search returns no graph.
+        If ``search`` is no function, or returns no graph.
     MissingDataError
         If cells are missing.
 
@@ -257,10 +264,11 @@ def bootstrap(
       rain -- moon     0.080      0.500
       averaged network: strength above 0.1
     """
+    search = checked_search(search)
     rows = DistinctRows.of(data)
     n_rows = int(rows.whole_counts().sum()) if size is None else whole_number("size", size, least=1)
     shares = rows.counts / rows.counts.sum()
-    seeds = as_generator(rng).integers(2**63, size=whole_number("replicates", replicates, least=1))
+    seeds = checked_generator(rng).integers(2**63, size=whole_number("replicates", replicates, least=1))
     constraints, options = _constraints(rows.names, quiet(search, options))
     as_class = _tells_no_directions(options.get("score")) if cpdag is None else cpdag
     graphs = []

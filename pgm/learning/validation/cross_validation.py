@@ -21,7 +21,7 @@ from pgm.errors import DataError, GraphError, UnknownNameError, listing
 from pgm.factors.size import check_size
 from pgm.graph.dag import DAG, as_dag
 from pgm.graph.pdag import PDAG
-from pgm.inference.drawing import as_generator
+from pgm.learning.constraints import checked_generator
 from pgm.learning.parameters import fit_parameters
 from pgm.learning.search.learn_structure import learn_structure
 from pgm.learning.validation.resampling import DistinctRows, Search, learned_graph, quiet, whole_number
@@ -204,7 +204,8 @@ def cross_validate(
     Raises
     ------
     DataError
-        For numbers out of range, more folds than rows, fractional weights, and an unknown loss.
+        For numbers out of range, an ``rng`` that is neither a seed nor a generator, more folds than rows, fractional
+        weights, and an unknown loss.
     GraphError
         If the search returns no graph, and for options without a search.
     MissingDataError
@@ -248,7 +249,7 @@ def cross_validate(
     if pseudocount is None:
         pseudocount = 1.0 if equivalent_sample_size is None else 0.0
     prior = {"pseudocount": pseudocount, "equivalent_sample_size": equivalent_sample_size}
-    generator, n_repeats = as_generator(rng), whole_number("repeats", repeats, least=1)
+    generator, n_repeats = checked_generator(rng), whole_number("repeats", repeats, least=1)
     options = quiet(search, options) if callable(search) else {}
     found = []
     with Progress("cross-validation", total=n_repeats * n_folds, show=progress) as bar:

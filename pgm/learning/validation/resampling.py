@@ -21,7 +21,7 @@ from pgm.graph.base import Names, names_of
 from pgm.graph.dag import DAG, as_dag
 from pgm.graph.pdag import PDAG
 
-__all__ = ["DistinctRows", "Search", "learned_graph", "quiet", "whole_number"]
+__all__ = ["DistinctRows", "Search", "checked_search", "learned_graph", "quiet", "whole_number"]
 
 Search: TypeAlias = Callable[..., object]
 """Takes data and options; returns a `DAG`, a `PDAG`, or what has one as its field ``dag`` or ``cpdag``."""
@@ -97,6 +97,28 @@ class DistinctRows:
         kept = np.flatnonzero(numbers)
         columns = [self._codes[name][kept] for name in order]
         return Dataset.from_codes([self._variables[name] for name in order], columns, numbers[kept])
+
+
+def checked_search(search: object) -> Search:
+    """Return a search that can be called.
+
+    Raises
+    ------
+    GraphError
+        For anything that is no function, such as the name of one.
+
+    Examples
+    --------
+    >>> checked_search("hc")
+    Traceback (most recent call last):
+    ...
+    pgm.errors.GraphError: search must be a function, such as pgm.learn_structure, pgm.hill_climb, pgm.tabu_search, \
+pgm.pc, pgm.chow_liu or one of your own, not 'hc'
+    """
+    if not callable(search):
+        known = "pgm.learn_structure, pgm.hill_climb, pgm.tabu_search, pgm.pc, pgm.chow_liu or one of your own"
+        raise GraphError(f"search must be a function, such as {known}, not {search!r}")
+    return search
 
 
 def learned_graph(found: object, names: Sequence[str]) -> DAG | PDAG:
