@@ -250,6 +250,9 @@ class Dataset:
 
     def missing(self, name: str) -> NDArray[np.bool_] | None:
         """Return which cells of a column are missing, or None if none are."""
+        if name in self._numbers:
+            hole: NDArray[np.bool_] = np.isnan(self._numbers[name])
+            return hole if hole.any() else None
         return self._missing[self._position(name)]
 
     @property

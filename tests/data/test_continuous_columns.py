@@ -97,7 +97,10 @@ def test_counting_refuses_them_by_name():
         lambda: data.count_extensions("sex"),
         data.count_pairs,
         lambda: data.codes("height"),
-        lambda: data.missing("height"),
+        lambda: pgm.table_support(pgm.DAG([("sex", "height")]), data),
+        lambda: pgm.exact_search(data),
+        lambda: pgm.tree_augmented(data, "sex"),
+        lambda: pgm.bootstrap(data),
         lambda: data.variable("height"),
         lambda: pgm.hill_climb(data),
         lambda: pgm.learn_structure(data),
@@ -108,6 +111,9 @@ def test_counting_refuses_them_by_name():
     ]:
         with pytest.raises(DataError, match="'height'.* continuous"):
             count()
+    assert data.missing("height").tolist() == [False, True, False, False] and data.missing("n") is None
+    patterns = {pattern.missing: pattern.n_rows for pattern in pgm.missing_patterns(data).patterns}
+    assert patterns == {(): 2, ("sex",): 1, ("height",): 1}
     complete = data.complete_rows()
     assert complete.count([("sex", [])])[0].tolist() == [1, 1]
     assert pgm.hill_climb(complete.select("sex")).dag.nodes == ("sex",)

@@ -14,17 +14,28 @@ from pgm.errors import DataError, listing
 from pgm.factors.cpt import CPT
 from pgm.factors.factor import FloatArray
 from pgm.factors.size import MEMORY_BUDGET
+from pgm.factors.variable import Variable
 from pgm.graph.dag import DAG, as_dag
 from pgm.learning.constraints import checked_generator
-from pgm.learning.em.incomplete import IncompleteData, Latent, checked_budget, incomplete_data, whole_number
-from pgm.learning.em.iteration import Criteria, Run, climb
+from pgm.learning.em.incomplete import (
+    IncompleteData,
+    Latent,
+    checked_budget,
+    incomplete_data,
+    latent_variables,
+    whole_number,
+)
+from pgm.learning.em.iteration import Criteria, EStep, MStep, Run, climb
+from pgm.learning.em.leaves import ExpectedWithLeaves, Leaf, MaximizationWithLeaves, leaves_of, starting_leaves
 from pgm.learning.em.maximization import Maximization, check_fixed, owners_of, prior_exponents
 from pgm.learning.em.result import EMResult
 from pgm.learning.em.starts import Start, check_start, starting_tables
 from pgm.learning.parameters.dirichlet_priors import DirichletPrior, dirichlet_prior
 from pgm.learning.parameters.estimation import PointEstimate
 from pgm.learning.parameters.fitting import UnseenConfigurationWarning
+from pgm.learning.parameters.gaussians import continuous_nodes, with_continuous_columns
 from pgm.network import BayesianNetwork
+from pgm.network.core import CPD
 from pgm.progress import Progress
 
 __all__ = ["fit_em"]
@@ -54,6 +65,7 @@ def fit_em(
     shared: Iterable[Iterable[str]] = (),
     hard: bool = False,
     acceleration: Literal["squarem"] | None = None,
+    min_variance: float | None = None,
     memory_budget: int = MEMORY_BUDGET,
     progress: bool = True,
 ) -> EMResult:
@@ -61,6 +73,9 @@ def fit_em(
 
     Cells may be missing anywhere, and variables altogether. In turn, the E step finds the expected counts of every
     family given what each row knows, and the M step the tables that these suggest, until nothing moves any more.
+
+    Continuous columns, which must be leaves, get means and variances by parent configuration. A latent class with such
+    leaves is a Gaussian mixture (:mod:`pgm.learning.em.leaves`).
 
     Parameters
     ----------
@@ -104,6 +119,8 @@ def fit_em(
     acceleration
         ``"squarem"`` extrapolates after every two steps, where the objective does not suffer: the same summit in fewer
         iterations where EM is slow.
+    min_variance
+        The least variance of a continuous leaf. Default: a millionth of the variance of its column.
     memory_budget
         Bytes that the tables of the network and the work on them may take, and those of the E step at once.
     progress
@@ -158,18 +175,28 @@ def fit_em(
         raise DataError(f"acceleration must be 'squarem' or None, not {acceleration!r}")
     chosen_prior = dirichlet_prior(pseudocount, equivalent_sample_size, prior, prior_weight)
     nets = [net for net in (dag, start) if isinstance(net, BayesianNetwork)]
-    problem = incomplete_data(as_dag(dag), data, latent, nets, checked_budget(memory_budget))
+    graph, budget = as_dag(dag), checked_budget(memory_budget)
+    for net in nets:
+        data = with_continuous_columns(net, graph, data, latent_variables(latent) | _declared(net))
+    names = continuous_nodes(graph, data)
+    if names and acceleration:
+        raise DataError(f"acceleration is for tables only, and {listing(names)} continuous: leave it out")
+    discrete = graph.subgraph([node for node in graph.nodes if node not in names]) if names else graph
+    problem = incomplete_data(discrete, data, latent, nets, budget, names)
     problem.check_tables(memory_budget, chosen_prior.copies)
-    if len(problem.hidden) == len(problem.dag.nodes):
+    if len(problem.hidden) == len(problem.dag.nodes) and not names:
         raise DataError(f"there is nothing to learn from: all cells of {listing(problem.data.names)} are missing")
     step = _m_step(problem, chosen_prior, estimate, _fixed_tables(problem, fixed, nets), shared)
     number = _number_of_starts(starts, problem)
     generator = checked_generator(rng)
-    e_step = problem.expected_counts(memory_budget)
+    leaves = _leaves(graph, problem, nets, min_variance)
+    e_step, m_step = _steps(problem, step, leaves, memory_budget)
+    hidden = frozenset(problem.hidden)
 
     def run(place: int) -> Run:
         tables = starting_tables(problem, start, step, generator, place)
-        return climb(e_step, step, tables, criteria, bar, hard=hard, accelerate=acceleration is not None)
+        tables += starting_leaves(problem.data, leaves, hidden, start, generator, place)
+        return climb(e_step, m_step, tables, criteria, bar, hard=hard, accelerate=acceleration is not None)
 
     with Progress("EM", show=progress) as bar:
         best = run(0)
@@ -180,7 +207,38 @@ def fit_em(
             best = max(best, found, key=lambda ended: ended.objective)  # only one is kept: tables may be large
     _warn_of_unseen(problem, step, best)
     method = f"{'hard ' * hard}EM{' with SQUAREM' if acceleration else ''}"
-    return _result(problem, step, best, objectives, method)
+    return _result(graph, problem, step, leaves, best, objectives, method)
+
+
+def _declared(net: BayesianNetwork) -> dict[str, Variable]:
+    return {variable.name: variable for variable in net.variables}
+
+
+def _leaves(graph: DAG, problem: IncompleteData, nets: list[BayesianNetwork], min_variance: float | None) -> list[Leaf]:
+    """Return the continuous leaves of the graph.
+
+    Raises
+    ------
+    DataError
+        If a given network has another distribution for one: none, or with other parents.
+    """
+    by_name = {variable.name: variable for variable in problem.variables}
+    for net in nets:
+        for name in problem.leaves:
+            own = [parent.name for parent in net.gaussians[name].parents] if name in net.gaussians else None
+            if own is None or sorted(own) != sorted(graph.parents(name)):
+                parents = listing(graph.parents(name))
+                raise DataError(f"the given network needs a continuous leaf {name!r} with the parents {parents}")
+    families = [[by_name[parent] for parent in graph.parents(name)] for name in problem.leaves]
+    return leaves_of(problem.data, families, problem.leaves, min_variance)
+
+
+def _steps(problem: IncompleteData, step: Maximization, leaves: list[Leaf], memory_budget: int) -> tuple[EStep, MStep]:
+    """Return the E step and the M step."""
+    if not leaves:
+        return problem.expected_counts(memory_budget), step
+    expected = ExpectedWithLeaves(problem.variables, problem.scopes, problem.data, leaves, memory_budget)
+    return expected, MaximizationWithLeaves(step, len(problem.scopes), leaves, problem.data)
 
 
 def _number_of_starts(starts: int | None, problem: IncompleteData) -> int:
@@ -211,7 +269,7 @@ def _m_step(
     if torn:
         raise DataError(f"{families[torn[0]][-1].name!r} shares a table, so it is fixed only if all of its group are")
     learned = tuple(number for number, owner in enumerate(owners) if owner == number and number not in fixed)
-    if not learned:
+    if not learned and not problem.leaves:
         raise DataError("all tables are fixed: there is nothing to learn")
     prior.check(families)
     estimator = prior.estimator([families[number] for number in learned], estimate)
@@ -220,7 +278,7 @@ def _m_step(
 
 def _warn_of_unseen(problem: IncompleteData, step: Maximization, run: Run) -> None:
     unseen = {}
-    joined = step.joined(run.counts)
+    joined = step.joined(run.counts[: len(problem.families)])
     for number, counts, prior in zip(step.learned, joined, step.estimator.pseudocounts, strict=True):
         empty = int(np.count_nonzero((counts + prior).sum(axis=-1) == 0))
         if empty:
@@ -231,11 +289,24 @@ def _warn_of_unseen(problem: IncompleteData, step: Maximization, run: Run) -> No
         warnings.warn(message, UnseenConfigurationWarning, stacklevel=3)
 
 
-def _result(problem: IncompleteData, step: Maximization, run: Run, objectives: list[float], method: str) -> EMResult:
-    cpts = [CPT(child, table, above) for (*above, child), table in zip(problem.families, run.tables, strict=True)]
+def _result(
+    graph: DAG,
+    problem: IncompleteData,
+    step: Maximization,
+    leaves: list[Leaf],
+    run: Run,
+    objectives: list[float],
+    method: str,
+) -> EMResult:
+    families = problem.families
+    cpds: dict[str, CPD] = {
+        child.name: CPT(child, table, above) for (*above, child), table in zip(families, run.tables, strict=False)
+    }
+    for leaf, parameters in zip(leaves, run.tables[len(families) :], strict=True):
+        cpds[leaf.name] = leaf.gaussian(parameters)
     free = [math.prod(run.tables[number].shape[:-1]) * (run.tables[number].shape[-1] - 1) for number in step.learned]
     return EMResult(
-        BayesianNetwork(cpts),
+        BayesianNetwork(cpds[node] for node in graph.nodes),
         tuple(run.log_likelihoods),
         tuple(run.objectives),
         tuple(run.q_values),
@@ -244,6 +315,6 @@ def _result(problem: IncompleteData, step: Maximization, run: Run, objectives: l
         stopped_by=run.stopped_by,
         start_objectives=tuple(objectives),
         total_weight=problem.data.total_weight,
-        n_parameters=sum(free),
+        n_parameters=sum(free) + sum(run.tables[place].size for place in range(len(families), len(run.tables))),
         method=method,
     )

@@ -39,7 +39,9 @@ class IncompleteData(NamedTuple):
     variables: tuple[Variable, ...]
     """In the order of the graph's nodes."""
     data: Dataset
-    """The columns that are nodes."""
+    """The columns that are nodes, and the continuous leaves."""
+    leaves: tuple[str, ...] = ()
+    """Continuous leaves, which are not among the nodes of ``dag``."""
 
     @property
     def families(self) -> list[list[Variable]]:
@@ -197,6 +199,7 @@ def incomplete_data(
     latent: Latent | None = None,
     nets: Sequence[BayesianNetwork] = (),
     memory_budget: int = MEMORY_BUDGET,
+    leaves: Sequence[str] = (),
 ) -> IncompleteData:
     """Return the rows for the nodes of a graph.
 
@@ -212,6 +215,8 @@ def incomplete_data(
         Networks whose variables give the states of all their nodes.
     memory_budget
         Bytes; a latent variable may not have more states than fit.
+    leaves
+        Continuous columns to keep.
 
     Raises
     ------
@@ -237,13 +242,13 @@ def incomplete_data(
     if absent:
         hint = f"a node that is never observed needs states: latent={{{absent[0]!r}: ['a', 'b']}}"
         raise UnknownNameError(f"no column for {listing(absent)}; the columns are {listing(columns)}; {hint}")
-    if not shown:
+    if not shown and not leaves:
         raise DataError(f"no node of the graph is a column of the data; the columns are {listing(columns)}")
-    coded = Dataset(data, columns=shown, variables=[declared[name] for name in shown if name in declared])
+    coded = Dataset(data, columns=[*shown, *leaves], variables=[declared[name] for name in shown if name in declared])
     if not coded.total_weight > 0:
         raise DataError("there is nothing to learn from: the data have no rows, or none with a weight")
     own: dict[str, Any] = {variable.name: variable for variable in coded.variables}
-    return IncompleteData(dag, tuple(own.get(name) or declared[name] for name in dag.nodes), coded)
+    return IncompleteData(dag, tuple(own.get(name) or declared[name] for name in dag.nodes), coded, tuple(leaves))
 
 
 def _check_known(names: Iterable[str], nodes: Sequence[str]) -> None:

@@ -19,10 +19,14 @@ from pgm.factors.factor import FloatArray
 from pgm.inference.expected_counts import Expectation, ExpectedCounts
 from pgm.learning.em.acceleration import distance, extrapolated
 from pgm.learning.em.incomplete import whole_number
-from pgm.learning.em.maximization import Maximization, Tables, expected_log_likelihood
+from pgm.learning.em.leaves import ExpectedWithLeaves, MaximizationWithLeaves
+from pgm.learning.em.maximization import Maximization, Tables
 from pgm.progress import Progress
 
 __all__ = ["Criteria", "Criterion", "Run", "climb"]
+
+EStep: TypeAlias = ExpectedCounts | ExpectedWithLeaves
+MStep: TypeAlias = Maximization | MaximizationWithLeaves
 
 Criterion: TypeAlias = Literal["objective", "parameters", "Q", "max_iter"]
 """What stopped a run."""
@@ -89,10 +93,6 @@ class _Point(NamedTuple):
         """What is maximised."""
         return self.expectation.log_likelihood + self.log_prior
 
-    def q_of(self, other: _Point) -> float:
-        """Return Q(theta of another point, theta of this one)."""
-        return expected_log_likelihood(other.tables, self.expectation.tables) + other.log_prior
-
 
 @dataclass
 class Run:
@@ -115,7 +115,7 @@ class Run:
 class _Climber:
     """The two steps, and the history."""
 
-    def __init__(self, e_step: ExpectedCounts, m_step: Maximization, criteria: Criteria, hard: bool, bar: Progress):
+    def __init__(self, e_step: EStep, m_step: MStep, criteria: Criteria, hard: bool, bar: Progress):
         self._expect = e_step.of_best if hard else e_step.of
         self._m_step = m_step
         self._criteria = criteria
@@ -125,6 +125,10 @@ class _Climber:
     def look_at(self, tables: Tables) -> _Point:
         """Return a point, without going there."""
         return _Point(tables, self._expect(tables), self._m_step.log_prior(tables))
+
+    def q(self, tables: Tables, log_prior: float, point: _Point) -> float:
+        """Return Q(theta, theta of a point), theta being some tables."""
+        return self._m_step.expected_log_likelihood(tables, point.expectation.tables) + log_prior
 
     def go_to(self, point: _Point) -> None:
         """Write a point down as the next of the run."""
@@ -136,7 +140,7 @@ class _Climber:
     def maximised(self, point: _Point) -> _Point:
         """Return the point that the M step finds from another."""
         found = self.look_at(self._m_step.tables(point.expectation.tables))
-        self.run.q_values.append(point.q_of(found))
+        self.run.q_values.append(self.q(found.tables, found.log_prior, point))
         return found
 
     def step(self, point: _Point) -> tuple[_Point, Criterion | None]:
@@ -144,7 +148,7 @@ class _Climber:
         found = self.maximised(point)
         self.go_to(found)
         size = distance(self._m_step.chosen(found.tables), self._m_step.chosen(point.tables))
-        q_gain = self.run.q_values[-1] - point.q_of(point)
+        q_gain = self.run.q_values[-1] - self.q(point.tables, point.log_prior, point)
         return found, self._criteria.met(found.objective - point.objective, size, q_gain)
 
     @property
@@ -160,7 +164,7 @@ class _Climber:
         found = self.look_at(self._m_step.with_learned(tables))
         if found.objective >= second.objective:
             prior = self._m_step.log_prior(third)
-            self.run.q_values.append(expected_log_likelihood(third, second.expectation.tables) + prior)
+            self.run.q_values.append(self.q(third, prior, second))
         else:
             found = self.maximised(second)
         self.go_to(found)
@@ -168,8 +172,8 @@ class _Climber:
 
 
 def climb(
-    e_step: ExpectedCounts,
-    m_step: Maximization,
+    e_step: EStep,
+    m_step: MStep,
     start: Tables,
     criteria: Criteria,
     bar: Progress,

@@ -147,6 +147,10 @@ class Maximization(NamedTuple):
         """
         return expected_log_likelihood(self.chosen(tables), self.exponents)
 
+    def expected_log_likelihood(self, tables: Sequence[FloatArray], counts: Sequence[FloatArray]) -> float:
+        """Return the expected log-likelihood of completed rows; see the function of that name."""
+        return expected_log_likelihood(tables, counts)
+
     def with_learned(self, tables: Sequence[FloatArray]) -> Tables:
         """Return all tables, given those that are learned."""
         return self._spread(tables)
@@ -158,6 +162,8 @@ def expected_log_likelihood(tables: Sequence[FloatArray], counts: Sequence[Float
     >>> round(expected_log_likelihood([np.array([0.5, 0.5, 0.0])], [np.array([1.5, 0.5, 0.0])]), 4)
     -1.3863
     """
+    if not tables:
+        return 0.0
     number = np.concatenate([count.ravel() for count in counts])
     seen = number != 0
     with np.errstate(divide="ignore"):

@@ -70,12 +70,13 @@ def _from_available_cases(problem: IncompleteData, hidden: frozenset[str], rng: 
     counted = [names if family[-1].name in names else [] for names, family in zip(shown, problem.families, strict=True)]
     data = problem.data
     cardinalities = [variable.cardinality + 1 for variable in data.variables]
-    counter = FamilyCounter([data.codes(name) for name in data.names], cardinalities, data.weights)
+    columns = [data.codes(name) for name in data.names]
+    counter = FamilyCounter(columns, cardinalities, data.weights) if columns else None  # all may be continuous
     tables = []
     for family, names in zip(problem.families, counted, strict=True):
         shape = [variable.cardinality for variable in family]
         counts = np.zeros(shape)
-        if names:
+        if names and counter is not None:
             known = complete_cases(counter, [data.names.index(name) for name in names])
             counts += known.reshape([1 if v.name in hidden else v.cardinality for v in family])
         table = _normalised(counts + _SMOOTHING / shape[-1])

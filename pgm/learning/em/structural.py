@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from pgm.data import CountSource, Dataset
+from pgm.data.checks import check_discrete
 from pgm.data.frames import read_columns
 from pgm.errors import DataError, UnknownNameError, listing
 from pgm.factors.cpt import CPT
@@ -245,6 +246,8 @@ def _graph_of(result: object, names: Sequence[str]) -> DAG:
 
 def _nodes(data: object, latent: Iterable[str]) -> list[str]:
     """Return the columns, then the latent variables without a column."""
+    if isinstance(data, Dataset):
+        check_discrete(data.continuous, data.continuous)
     columns = list(data.names) if isinstance(data, Dataset) else list(read_columns(data))
     return [*columns, *(name for name in latent if name not in columns)]
 

@@ -16,7 +16,7 @@ Koller and Friedman (2009), *Probabilistic Graphical Models*, section 17.2.4.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -57,8 +57,21 @@ class EstimatedGaussian(NamedTuple):
     """Sum over rows of weight times the log density."""
 
 
-def with_continuous_columns(graph: object, dag: DAG, data: object) -> object:
+def with_continuous_columns(
+    graph: object, dag: DAG, data: object, variables: Mapping[str, Variable] | None = None
+) -> object:
     """Return the data with the columns declared as continuous that are leaves of a network, if ``graph`` is one.
+
+    Parameters
+    ----------
+    graph
+        Perhaps a network.
+    dag
+        Its nodes are the columns that are kept then.
+    data
+        A `Dataset`, or anything one can be made of.
+    variables
+        Variables that are declared, by name.
 
     Examples
     --------
@@ -74,7 +87,9 @@ def with_continuous_columns(graph: object, dag: DAG, data: object) -> object:
         raise DataError(f"{listing(graph.gaussians)} need rows, a Dataset or a frame, not a {type(data).__name__}")
     columns = (*data.names, *data.continuous) if isinstance(data, Dataset) else tuple(read_columns(data))
     shown = [name for name in dag.nodes if name in columns]
-    return Dataset(data, columns=shown, continuous=[name for name in shown if name in graph.gaussians])
+    declared = [variable for name, variable in (variables or {}).items() if name in shown]
+    continuous = [name for name in shown if name in graph.gaussians]
+    return Dataset(data, columns=shown, continuous=continuous, variables=declared)
 
 
 def continuous_nodes(dag: DAG, data: object) -> list[str]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgm.data import CountSource, Dataset
-from pgm.data.checks import chosen_columns, counted
+from pgm.data.checks import check_discrete, chosen_columns, counted
 from pgm.data.counts import OccupiedCells
 from pgm.data.statistics import MissingRows, check_missing
 from pgm.factors.factor import Names
@@ -107,7 +107,7 @@ def missing_patterns(data: object, columns: Names | None = None) -> MissingPatte
        1 | 25.0% | c
     """
     table = data if isinstance(data, Dataset) else Dataset(data, columns=columns)
-    names = chosen_columns(columns, table.names)
+    names = chosen_columns(columns, (*table.names, *table.continuous))
     holes = {name: hole for name in names if (hole := table.missing(name)) is not None}
     masks = np.stack([*holes.values(), np.zeros(table.n_rows, np.bool_)], axis=1)  # one more, for there may be none
     packed = np.packbits(masks, axis=1)
@@ -215,6 +215,8 @@ def table_support(dag: DAG | BayesianNetwork, data: object, *, missing: MissingR
         If ``dag`` is neither.
     MissingDataError
         If cells are missing and ``missing`` is ``"error"``.
+    DataError
+        If a node is a continuous column, which has no table.
 
     Examples
     --------
@@ -228,6 +230,8 @@ def table_support(dag: DAG | BayesianNetwork, data: object, *, missing: MissingR
     """
     check_missing(missing)
     graph = as_dag(dag)
+    if isinstance(data, Dataset):
+        check_discrete([name for name in graph.nodes if name in data.continuous], data.continuous)
     everything = data if isinstance(data, CountSource) else _read(graph, data)
     variables = {variable.name: variable for variable in everything.variables}
     latent = {node for node in graph.nodes if node not in variables or _never_known(everything, node)}

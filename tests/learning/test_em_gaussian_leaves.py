@@ -1,0 +1,211 @@
+"""EM with Gaussian leaves: scikit-learn's mixture and K-means from the same start, and the properties of any EM."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pgm
+from pgm.data import Dataset
+from pgm.errors import DataError, EvidenceError, GraphError
+
+K = pgm.Variable("k", [0, 1, 2])
+MIXTURE = pgm.DAG([("k", "x"), ("k", "y")])
+
+
+def points(n: int = 300, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    middle = np.array([[0.0, 0.0], [4.0, 1.0], [1.0, 5.0]])
+    k = rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    return middle[k] + rng.normal(size=(n, 2)) * np.array([[1.0, 0.5], [0.7, 1.2], [0.4, 0.9]])[k]
+
+
+def as_data(xy: np.ndarray, **options) -> Dataset:
+    return Dataset({"x": xy[:, 0], "y": xy[:, 1]}, continuous=["x", "y"], **options)
+
+
+def begin(means: np.ndarray, variance: float = 1.0) -> pgm.BayesianNetwork:
+    leaves = [pgm.ConditionalGaussian(name, means[:, i], variance, [K]) for i, name in enumerate("xy")]
+    return pgm.BayesianNetwork([pgm.CPT(K, [1 / 3] * 3), *leaves])
+
+
+def centres(net: pgm.BayesianNetwork) -> np.ndarray:
+    return np.stack([net.gaussians[name].means for name in "xy"], axis=1)
+
+
+def test_scikit_learns_mixture_from_the_same_start():
+    mixture = pytest.importorskip("sklearn.mixture")
+    xy = points()
+    start = xy[:3]
+    peer = mixture.GaussianMixture(
+        3,
+        covariance_type="diag",
+        reg_covar=0,
+        tol=1e-12,
+        max_iter=5000,
+        weights_init=[1 / 3] * 3,
+        means_init=start,
+        precisions_init=np.ones((3, 2)),
+    ).fit(xy)
+    found = pgm.fit_em(MIXTURE, as_data(xy), latent={"k": K}, start=begin(start), starts=1, tol=1e-10, max_iter=5000)
+    assert found.converged
+    assert centres(found.network).ravel().tolist() == pytest.approx(peer.means_.ravel().tolist(), abs=1e-5)
+    variances = np.stack([found.network.gaussians[name].variances for name in "xy"], axis=1)
+    assert variances.ravel().tolist() == pytest.approx(peer.covariances_.ravel().tolist(), abs=1e-5)
+    assert found.network.cpt("k").values.tolist() == pytest.approx(peer.weights_.tolist(), abs=1e-6)
+    assert found.log_likelihood / len(xy) == pytest.approx(peer.score(xy), abs=1e-9)
+    posterior = found.network.posterior(as_data(xy), "k")
+    assert np.abs(posterior - peer.predict_proba(xy)).max() < 1e-4
+    assert found.n_parameters == 2 + 6 + 6 and -2 * found.bic == pytest.approx(peer.bic(xy), rel=1e-9)
+    one = pgm.fit_em(MIXTURE, as_data(xy), latent={"k": K}, start=begin(start), starts=1, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says that it has not converged
+        step = mixture.GaussianMixture(
+            3,
+            covariance_type="diag",
+            reg_covar=0,
+            max_iter=1,
+            weights_init=[1 / 3] * 3,
+            means_init=start,
+            precisions_init=np.ones((3, 2)),
+        ).fit(xy)
+    assert centres(one.network).ravel().tolist() == pytest.approx(step.means_.ravel().tolist(), rel=1e-10)
+
+
+def test_k_means_is_the_hard_limit():
+    cluster = pytest.importorskip("sklearn.cluster")
+    for seed in range(3):
+        xy = points(seed=seed)
+        peer = cluster.KMeans(3, init=xy[:3], n_init=1, tol=0, algorithm="lloyd").fit(xy)
+        found = pgm.fit_em(
+            MIXTURE,
+            as_data(xy),
+            latent={"k": K},
+            start=begin(xy[:3]),
+            starts=1,
+            hard=True,
+            fixed=["k"],
+            min_variance=1e3,
+        )
+        assert centres(found.network).ravel().tolist() == pytest.approx(
+            peer.cluster_centers_.ravel().tolist(), rel=1e-9
+        )
+        assert set(found.network.gaussians["x"].variances.tolist()) == {1e3}
+        assert found.network.predict(as_data(xy), "k") == peer.labels_.tolist()
+
+
+def mixed(n: int, seed: int, holes: float, *, weighted: bool = False) -> Dataset:
+    """Return rows of a -> b with the leaves x below a, b and y below b; cells are missing anywhere."""
+    rng = np.random.default_rng(seed)
+    a, b = pgm.Variable("a", [0, 1]), pgm.Variable("b", [0, 1, 2])
+    net = pgm.BayesianNetwork(
+        [
+            pgm.CPT.random(a, rng=rng),
+            pgm.CPT.random(b, [a], rng=rng),
+            pgm.ConditionalGaussian("x", rng.normal(size=(2, 3)) * 3, rng.uniform(0.2, 2, size=(2, 3)), [a, b]),
+            pgm.ConditionalGaussian("y", rng.normal(size=3) * 3, 1.0, [b]),
+            pgm.ConditionalGaussian("z", 1.0, 2.0),
+        ]
+    )
+    data = net.sample(n, rng=rng, missing=holes)
+    if not weighted:
+        return data
+    codes = [data.codes("a"), data.codes("b")]
+    numbers = {name: data.numbers(name) for name in data.continuous}
+    return Dataset.from_codes(data.variables, codes, rng.integers(1, 4, n), numbers)
+
+
+GRAPH = pgm.DAG([("a", "b"), ("a", "x"), ("b", "x"), ("b", "y")], nodes=["x", "a", "y", "b", "z"])
+
+
+def quietly(*args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pgm.UnseenConfigurationWarning)
+        return pgm.fit_em(*args, **options)
+
+
+def test_complete_data_give_maximum_likelihood_at_once():
+    data = mixed(400, 0, 0.0)
+    found = quietly(GRAPH, data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pgm.UnseenConfigurationWarning)
+        direct = pgm.fit_parameters(GRAPH, data)
+    for name, leaf in direct.gaussians.items():
+        seen = found.network.gaussians[name]
+        assert seen.means.ravel().tolist() == pytest.approx(leaf.means.ravel().tolist(), rel=1e-9)
+        assert seen.variances.ravel().tolist() == pytest.approx(leaf.variances.ravel().tolist(), rel=1e-9)
+    assert found.network.cpt("b").allclose(direct.cpt("b"))
+    assert found.log_likelihood == pytest.approx(float(direct.log_likelihood(data).sum()), rel=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.0, 0.6), st.booleans(), st.booleans())
+def test_the_log_likelihood_never_falls_and_is_that_of_the_network(seed, holes, weighted, hard):
+    data = mixed(60, seed, holes, weighted=weighted)
+    found = quietly(GRAPH, data, max_iter=15, min_variance=0.05, hard=hard, pseudocount=0.5)
+    assert min(np.diff(found.objectives), default=0) >= -1e-8 * abs(found.objectives[0])
+    if not hard:
+        weights = np.ones(60) if data.weights is None else data.weights
+        assert found.log_likelihood == pytest.approx(float(weights @ found.network.log_likelihood(data)), rel=1e-9)
+    assert found.network.names == GRAPH.nodes
+
+
+def test_weights_are_repetitions():
+    data = mixed(80, 3, 0.3, weighted=True)
+    again = data.take(np.repeat(np.arange(80), data.weights.astype(int)))
+    numbers = {name: again.numbers(name) for name in again.continuous}
+    plain = Dataset.from_codes(again.variables, [again.codes("a"), again.codes("b")], None, numbers)
+    one, two = quietly(GRAPH, data, max_iter=5, tol=0), quietly(GRAPH, plain, max_iter=5, tol=0)
+    assert one.log_likelihood == pytest.approx(two.log_likelihood, rel=1e-9)
+
+
+def test_a_mixture_is_found_from_random_starts_and_its_size_by_bic():
+    data = as_data(points(600, seed=5))
+    fits = {size: quietly(MIXTURE, data, latent={"k": size}, starts=5, rng=1, tol=1e-4) for size in (1, 2, 3, 4)}
+    assert max(fits, key=lambda size: fits[size].bic) == 3
+    found = centres(fits[3].network)
+    order = np.argsort(found[:, 0] + 10 * found[:, 1])
+    assert np.abs(found[order] - [[0, 0], [4, 1], [1, 5]]).max() < 0.3
+    again = quietly(MIXTURE, data, latent={"k": 3}, starts=5, rng=1, tol=1e-4)
+    assert again.network == fits[3].network
+    same = (
+        pgm.CPT.uniform(K),
+        pgm.ConditionalGaussian("x", 0, 1, [K]).reorder(["k"]),
+        pgm.ConditionalGaussian("y", 0, 1, [K]),
+    )
+    apart = pgm.fit_em(MIXTURE, data, latent={"k": K}, start=pgm.BayesianNetwork(same), starts=1)
+    assert len(set(apart.network.gaussians["x"].means.round(3).tolist())) == 3
+
+
+def test_networks_tell_which_columns_are_continuous():
+    xy = points(100)
+    found = pgm.fit_em(begin(xy[:3]), {"x": xy[:, 0], "y": xy[:, 1]}, start=begin(xy[:3]), starts=1, max_iter=2)
+    other = pgm.fit_em(MIXTURE, as_data(xy), latent={"k": K}, start=begin(xy[:3]), starts=1, max_iter=2)
+    assert found.network == other.network
+
+
+def test_what_is_refused():
+    xy = points(30)
+    data = as_data(xy)
+    with pytest.raises(DataError, match="acceleration is for tables only"):
+        pgm.fit_em(MIXTURE, data, latent={"k": 2}, acceleration="squarem")
+    with pytest.raises(GraphError, match="'x' is continuous, so it must be a leaf"):
+        pgm.fit_em(pgm.DAG([("x", "k")]), data, latent={"k": 2})
+    with pytest.raises(DataError, match="min_variance"):
+        pgm.fit_em(MIXTURE, data, latent={"k": 2}, min_variance=0)
+    with pytest.raises(DataError, match="no row knows the continuous leaf 'x'"):
+        pgm.fit_em(MIXTURE, as_data(np.where([True, False], np.nan, xy)), latent={"k": 2}, min_variance=1)
+    with pytest.raises(DataError, match="the given network needs a continuous leaf 'x' with the parents 'k'"):
+        pgm.fit_em(MIXTURE, data, start=pgm.BayesianNetwork([pgm.CPT.uniform(K)]))
+    with pytest.raises(DataError, match="'x', 'y' are continuous"):
+        pgm.structural_em(data, latent={"k": 2})
+    # only the first state is possible, and the numbers speak against it beyond the range of floats
+    sure = pgm.BayesianNetwork(
+        [pgm.CPT(K, [1, 0, 0]), *[pgm.ConditionalGaussian(name, [1e3, 0, 0], 1.0, [K]) for name in "xy"]]
+    )
+    with pytest.raises(EvidenceError, match="row 0: given what else is known"):
+        pgm.fit_em(MIXTURE, data, start=sure, starts=1)
