@@ -23,6 +23,9 @@ __all__ = ["AODEClassifier"]
 _PACKED = 256
 """Features are looked up together while they have at most this many joint states."""
 
+_ROWS = 2048
+"""Rows worked on at a time, few enough to stay in the cache."""
+
 
 class AODEClassifier(CategoricalClassifier):
     """The averaged one-dependence estimator: the mean of P(c, x) over all features as super-parents.
@@ -123,22 +126,26 @@ class AODEClassifier(CategoricalClassifier):
     # ------------------------------------------------------------------ predicting
 
     def _joint(self, codes: Codes) -> FloatArray:
-        sizes = self.counts_.cardinalities
+        sizes, rows = self.counts_.cardinalities, len(codes[0])
         groups = _packs(sizes)
         packed = [joint_codes(codes, group, sizes) for group in groups]
         spread = [np.prod([sizes[feature] + 1 for feature in group], dtype=int) for group in groups]
-        total = np.full((len(codes[0]), len(self.classes_)), -np.inf)
-        members = np.zeros(len(total))
+        total = np.full((rows, len(self.classes_)), -np.inf)
+        members = np.zeros(rows)
         for parent in range(len(sizes)):
             frequent = self._frequent(parent, codes)
             if not frequent.any():
                 continue
-            logs = look_up(logarithm(self._own(parent)), 0.0)[codes[parent]]
-            for group, states, size in zip(groups, packed, spread, strict=True):
-                table = self._packed_table(parent, group)
-                logs += table[codes[parent].astype(np.intp) * size + states]
-            logs[~frequent] = -np.inf
-            total = np.logaddexp(total, logs)
+            own = look_up(logarithm(self._own(parent)), 0.0)
+            tables = [self._packed_table(parent, group) for group in groups]
+            for start in range(0, rows, _ROWS):
+                some = slice(start, start + _ROWS)
+                value = codes[parent][some].astype(np.intp)
+                logs = own[value]
+                for states, size, table in zip(packed, spread, tables, strict=True):
+                    logs += table.take(value * size + states[some], axis=0)
+                logs[~frequent[some]] = -np.inf
+                total[some] = np.logaddexp(total[some], logs)
             members += frequent
         return self._averaged(total, members, super()._joint(codes))
 
