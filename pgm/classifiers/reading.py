@@ -1,0 +1,185 @@
+"""What users hand to a classifier, as codes: features, classes and weights, checked once at the border."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
+
+from pgm.data import Dataset
+from pgm.data.checks import checked_weights
+from pgm.data.columns import CodeArray, Factorised, code_column, factorise
+from pgm.data.frames import read_columns
+from pgm.errors import DataError, MissingDataError, UnknownNameError, UnknownStateError, listing
+from pgm.factors.variable import Label, Variable, is_missing
+
+__all__ = [
+    "Codes",
+    "States",
+    "class_codes",
+    "class_labels",
+    "code_features",
+    "code_training_features",
+    "feature_columns",
+    "row_weights",
+]
+
+Codes: TypeAlias = Sequence[CodeArray]
+"""One array of codes for each feature; the cardinality stands for a missing cell."""
+
+States: TypeAlias = Mapping[str, Sequence[Label]]
+"""Declared states of some features, by name."""
+
+
+def feature_columns(estimator: Any, X: Any, *, reset: bool) -> dict[str, Any]:
+    """Return the columns of ``X`` by name, with scikit-learn's checks of their number and names.
+
+    Parameters
+    ----------
+    estimator
+        Remembers names and number of the features in ``fit`` and is compared with afterwards.
+    X
+        A frame of pandas, polars or pyarrow, a dict of columns, a `Dataset`, or whatever makes a 2-D array, whose
+        columns are called x0, x1 and so on.
+    reset
+        Whether this is ``fit``.
+    """
+    if isinstance(X, (Dataset, Mapping)) and not issparse(X):  # some sparse matrices are dicts
+        return _named(estimator, X, reset)
+    if not hasattr(X, "__dataframe__") and not hasattr(X, "__arrow_c_stream__"):
+        X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if isinstance(X, np.ndarray):
+        return {f"x{number}": X[:, number] for number in range(X.shape[1])}
+    if hasattr(X, "iloc") and not all(isinstance(name, str) for name in X.columns):  # pandas with numbered columns
+        return {f"x{number}": X.iloc[:, number] for number in range(X.shape[1])}
+    columns = read_columns(X)
+    if not columns:
+        raise DataError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    return columns
+
+
+def _named(estimator: Any, X: Dataset | Mapping[str, Any], reset: bool) -> dict[str, Any]:
+    if isinstance(X, Dataset):
+        columns: dict[str, Any] = {
+            variable.name: Factorised.of_codes(variable, X.codes(variable.name)) for variable in X.variables
+        }
+    else:
+        columns = read_columns(X)
+    names = list(columns)
+    if not names:
+        raise DataError("a classifier needs at least one feature")
+    if reset:
+        estimator.n_features_in_ = len(names)
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+        return columns
+    known = [variable.name for variable in estimator.feature_variables_]
+    absent = [name for name in known if name not in columns]
+    if absent:
+        raise UnknownNameError(f"no column {listing(absent)}; the features were {listing(known)}")
+    if len(names) > len(known):
+        raise UnknownNameError(f"unknown columns {listing([name for name in names if name not in known])}")
+    return {name: columns[name] for name in known}
+
+
+def code_training_features(
+    columns: Mapping[str, Any], states: States | None, kept: NDArray[np.bool_] | None
+) -> tuple[tuple[Variable, ...], list[CodeArray]]:
+    """Return the features as variables, and the codes of the rows that are ``kept`` (None: all).
+
+    Rows that are not kept lend no state to a feature: they are as good as absent.
+    """
+    declared = {name: Variable(name, labels) for name, labels in (states or {}).items()}
+    unknown = [name for name in declared if name not in columns]
+    if unknown:
+        raise UnknownNameError(f"states are declared for {listing(unknown)}; the features are {listing(columns)}")
+    coded = [
+        code_column(name, _part(_factorised(name, column), kept), declared.get(name))
+        for name, column in columns.items()
+    ]
+    return tuple(variable for variable, _ in coded), [codes for _, codes in coded]
+
+
+def code_features(
+    columns: Mapping[str, Any], variables: Sequence[Variable], unseen: str, kept: NDArray[np.bool_] | None = None
+) -> list[CodeArray]:
+    """Return the codes of columns whose variables are known.
+
+    Raises
+    ------
+    DataError
+        For a value that its variable does not have, unless ``unseen`` is "missing".
+    """
+    codes = []
+    for variable, (name, column) in zip(variables, columns.items(), strict=True):
+        factorised = _part(_factorised(name, column), kept)
+        if unseen == "missing":
+            factorised = _seen(factorised, variable)
+        codes.append(code_column(name, factorised, variable)[1])
+    return codes
+
+
+def _factorised(name: str, column: Any) -> Factorised:
+    return column if isinstance(column, Factorised) else factorise(name, column)
+
+
+def _part(column: Factorised, kept: NDArray[np.bool_] | None) -> Factorised:
+    """Return some rows of a column; labels that no longer occur are left out unless they are declared."""
+    if kept is None:
+        return column
+    positions = column.positions[kept]
+    if column.declared:
+        return Factorised(column.labels, positions, declared=True)
+    occurring = np.unique(positions[positions >= 0])
+    places = np.full(len(column.labels) + 1, -1, np.intp)  # the last stands for a hole
+    places[occurring] = np.arange(len(occurring))
+    return Factorised([column.labels[position] for position in occurring], places[positions], declared=False)
+
+
+def _seen(column: Factorised, variable: Variable) -> Factorised:
+    """Return a column in which values that the variable does not have are missing."""
+    places = np.array([place if label in variable else -1 for place, label in enumerate(column.labels)] + [-1], np.intp)
+    return Factorised(column.labels, places[column.positions], declared=column.declared)
+
+
+def class_labels(estimator: Any, y: Any) -> NDArray[Any]:
+    """Return the class of each row as an array without missing cells."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
+    labels: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
+    if labels.dtype.kind == "O":
+        holes = np.flatnonzero([is_missing(label) for label in labels])
+        if len(holes):
+            raise MissingDataError(f"Input y contains NaN or None: the class of row {holes[0]} is missing")
+        if all(isinstance(label, (bool, int, np.integer)) for label in labels):
+            labels = np.array(labels.tolist())
+    else:
+        labels = check_array(labels, ensure_2d=False, dtype=None, ensure_min_samples=0, input_name="y")
+    check_classification_targets(labels)
+    return labels
+
+
+def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the position of each label among the sorted ``classes``."""
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    wrong = np.flatnonzero(classes[codes] != labels)
+    if len(wrong):
+        raise UnknownStateError(
+            f"row {wrong[0]} has the class {labels[wrong[0]]!r}; the classes are {listing(classes.tolist())}"
+        )
+    return codes
+
+
+def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
+    """Return the weight of each row, or None where every row counts once."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, np.float64)
+    return checked_weights(np.full(rows, weights) if weights.ndim == 0 else weights, rows)
