@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -50,7 +51,7 @@ class ClassCounts:
     pairs: FloatArray | None
     """N(c, level, level), shape (classes, levels, levels); None if only single features were counted."""
 
-    @property
+    @cached_property
     def starts(self) -> tuple[int, ...]:
         """The first level of each feature, then the number of levels."""
         return (0, *accumulate(cardinality + 1 for cardinality in self.cardinalities))

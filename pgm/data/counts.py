@@ -1,4 +1,4 @@
-"""Counting: the only place of the library that turns rows into contingency tables.
+"""Counting: where rows become contingency tables of families.
 
 A contingency table N(x1, ..., xk) holds, for every joint state of k variables, the total weight of the rows that show
 it. Scores, parameters, tests and classifiers are functions of such tables, and counting is where structure learning

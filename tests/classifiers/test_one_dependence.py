@@ -76,7 +76,6 @@ def test_aode_is_the_mean_of_its_networks(joint):
     assert np.exp(ours) == pytest.approx((joints * known).sum(axis=0) / known.sum(axis=0), rel=1e-9)
 
 
-@pytest.mark.slow
 def test_aode_with_500_features_does_not_underflow():
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 2, (40, 500)), rng.integers(0, 2, 40)

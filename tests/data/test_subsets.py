@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pgm.data import Dataset, subsets
-from pgm.errors import MissingDataError, UnknownNameError
+from pgm.errors import MissingDataError, TooLargeError, UnknownNameError
 
 
 def tally(data, names):
@@ -64,3 +64,10 @@ def test_bad_questions():
         data.count_pairs([])
     with pytest.raises(UnknownNameError, match="'z'"):
         data.count_pairs(["z"])
+
+
+def test_tables_of_pairs_too_large_are_refused_with_a_hint():
+    n_rows = 30_000
+    data = Dataset({"id": list(range(n_rows)), "x": [0, 1] * (n_rows // 2)})
+    with pytest.raises(TooLargeError, match=r"'x' with all pairs .* 'id' has 30,000 states .* identifier"):
+        data.count_pairs(["x"])

@@ -100,7 +100,8 @@ def exact_search(
         Largest number of parents of a node; required edges count. With None all numbers are considered; that takes a
         score whose penalties rule large families out (BIC on not too many rows), or up to 20 variables.
     start
-        A graph to search from; it helps if it is good. Without, the order search finds one.
+        A graph to search from; it helps if it is good. Without, the order search finds one. Dynamic programming, for up
+        to 20 variables, has no use for it but checks it.
     k_best
         How many graphs are wanted, the best ones in order. Markov-equivalent graphs count apart, since they are
         different graphs.

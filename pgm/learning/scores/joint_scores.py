@@ -92,12 +92,16 @@ class JointScores:
         whole = counts.astype(np.intp)
         if counts.size and int(whole.max()) >= self._limit:
             return self._by_size(counts, n_cells, self._looked_up)
-        sizes = np.unique(n_cells)
+        sizes, places = np.unique(n_cells, return_inverse=True)
         tables = [self._table(int(size)) for size in sizes]
         if all(table is tables[0] for table in tables):
             return np.asarray(tables[0][whole])
-        rows = np.searchsorted(sizes, n_cells) * self._limit
-        return np.asarray(np.concatenate(tables)[whole + rows])
+        terms = np.empty(whole.shape)
+        spread = np.broadcast_to(places.reshape(n_cells.shape), whole.shape)
+        for place, table in enumerate(tables):
+            chosen = spread == place
+            terms[chosen] = table[whole[chosen]]
+        return terms
 
     def _by_size(self, counts: NDArray[Any], n_cells: NDArray[np.int64], cell: Any) -> NDArray[np.float64]:
         terms = np.empty(counts.shape)

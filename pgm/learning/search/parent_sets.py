@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgm.errors import TooLargeError
-from pgm.graph.dag import DAG
 from pgm.learning.constraints import Constraints
 from pgm.learning.scores.family_scores import FamilyScores
 from pgm.learning.scores.joint_scores import JointScores, is_joint, joint_scores
@@ -88,12 +87,6 @@ class ParentSets:
         place = {node: 1 << position for position, node in enumerate(order)}
         masks = [[sum(place[parent] for parent in members(mask)) for mask in self.masks[node]] for node in order]
         return ParentSets(tuple(self.names[node] for node in order), masks, [self.scores[node] for node in order])
-
-    def graph(self, chosen: Sequence[int]) -> DAG:
-        """Return the graph in which node i has the parents ``masks[i][chosen[i]]``."""
-        parents = [members(self.masks[node][place]) for node, place in enumerate(chosen)]
-        edges = [(self.names[parent], self.names[node]) for node, some in enumerate(parents) for parent in some]
-        return DAG(edges, self.names)
 
 
 def members(mask: int) -> list[int]:
