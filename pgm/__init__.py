@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pgm import io, networks
     from pgm.classifiers import (
         AODEClassifier,
+        MDLPDiscretizer,
         NaiveBayesClassifier,
         SPODEClassifier,
         TANClassifier,
@@ -132,6 +133,7 @@ _HOMES = {
     "K2": "pgm.learning",
     "LogLikelihood": "pgm.learning",
     "LoopyResult": "pgm.inference.loopy",
+    "MDLPDiscretizer": "pgm.classifiers",
     "NaiveBayesClassifier": "pgm.classifiers",
     "NodeAverage": "pgm.learning",
     "PCResult": "pgm.learning",
@@ -225,6 +227,7 @@ __all__ = [
     "LogLikelihood",
     "LoopyResult",
     "MissingDataError",
+    "MDLPDiscretizer",
     "NaiveBayesClassifier",
     "NodeAverage",
     "PCResult",

@@ -7,11 +7,13 @@ averages), or several (KDB).
 
 from pgm.classifiers.aode import AODEClassifier
 from pgm.classifiers.decision import bayes_decision, bayes_risk
+from pgm.classifiers.mdlp import MDLPDiscretizer
 from pgm.classifiers.naive_bayes import NaiveBayesClassifier
 from pgm.classifiers.one_dependence import SPODEClassifier, TANClassifier
 
 __all__ = [
     "AODEClassifier",
+    "MDLPDiscretizer",
     "NaiveBayesClassifier",
     "SPODEClassifier",
     "TANClassifier",

@@ -1,4 +1,4 @@
-"""What all Bayes classifiers for categorical features share: scikit-learn's manners around counts and a network.
+"""What all Bayes classifiers for tables share: scikit-learn's manners around counts and a network.
 
 A subclass says which features depend on which (`_structure`). Here its tables are estimated, and
 ln P(c, x) = ln P(c) + sum over i of ln P(xi | c, parents of xi) is added up by look-ups for all rows at once.
@@ -6,32 +6,48 @@ ln P(c, x) = ln P(c) + sum over i of ln P(xi | c, parents of xi) is added up by 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from pgm.classifiers.class_counts import ClassCounts, FloatArray, count_classes
+from pgm.classifiers.continuous import (
+    Categorical,
+    check_no_fractions,
+    continuous_features,
+    cut,
+    fit_discretizer,
+    numbers_of,
+)
 from pgm.classifiers.decision import bayes_decision, conditional_risk
 from pgm.classifiers.estimates import Family, joint_codes, log_sum_exp, logarithm, look_up, smoothed
 from pgm.classifiers.reading import (
     Codes,
+    TrainingRows,
     class_codes,
     class_labels,
     code_features,
     code_training_features,
     feature_columns,
+    has_holes,
     row_weights,
 )
 from pgm.data import Dataset
-from pgm.errors import DataError, ImpossibleEvidenceError, MissingDataError
+from pgm.data.columns import continuous_column
+from pgm.errors import DataError, ImpossibleEvidenceError, MissingDataError, listing
 from pgm.factors.cpt import CPT
+from pgm.factors.gaussian import ConditionalGaussian
 from pgm.factors.variable import Variable
+from pgm.learning.em import EMResult, fit_em
 from pgm.network import BayesianNetwork
 
-__all__ = ["BayesClassifier", "CategoricalClassifier"]
+__all__ = ["INCOMPLETE", "BayesClassifier", "CategoricalClassifier", "held_out", "own_weights"]
+
+INCOMPLETE = "leaving rows out needs complete features wherever another feature depends on them"
 
 
 class BayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -94,11 +110,14 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class CategoricalClassifier(BayesClassifier):
-    """A Bayes classifier for categorical features."""
+    """A Bayes classifier for categorical features, and for continuous ones that are cut into intervals."""
 
     pseudocount: float
     class_pseudocount: float | None
     states: Any
+    categorical: Categorical = None
+    discretizer: Any = None
+    em: Any = False
     unseen: str
 
     _counts_pairs = True
@@ -106,6 +125,10 @@ class CategoricalClassifier(BayesClassifier):
 
     target_: str
     feature_variables_: tuple[Variable, ...]
+    """The features that have states, be they intervals."""
+    continuous_features_: tuple[str, ...]
+    discretizers_: dict[str, Any]
+    """The fitted discretizer of each continuous feature, if they are cut into intervals."""
     counts_: ClassCounts
     _network: BayesianNetwork | None
     _families: list[Family]
@@ -116,22 +139,24 @@ class CategoricalClassifier(BayesClassifier):
         Parameters
         ----------
         X
-            Categorical features: a frame of pandas, polars or pyarrow, a dict of columns, a `Dataset`, or a 2-D array,
-            whose columns are called x0, x1 and so on. Missing cells are left out of the counts they would belong to.
+            The features: a frame of pandas, polars or pyarrow, a dict of columns, a `Dataset`, or a 2-D array, whose
+            columns are called x0, x1 and so on. Missing cells are left out of the counts they would belong to.
         y
-            The class of each row.
+            The class of each row; with ``em`` it may be missing (None or NaN).
         sample_weight
             Weight of each row. Rows of weight 0 are as good as absent.
         """
         self._check_parameters()
-        self.__dict__.pop("counts_", None)
-        self._learn(*self._read(X, y, sample_weight, None))
+        for learned in ("counts_", "em_result_"):
+            self.__dict__.pop(learned, None)
+        self._learn(self._read(X, y, sample_weight, None))
         return self
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray:
         """Return P(class | features) of every row, by a classifier fitted to all the other rows.
 
-        Nothing is fitted again: the row is subtracted from the counts. The states stay those of all rows.
+        Nothing is fitted again: the row is subtracted from the counts. The states, and the intervals of a discretizer,
+        stay those of all rows.
 
         Parameters
         ----------
@@ -143,32 +168,37 @@ class CategoricalClassifier(BayesClassifier):
         ndarray
             Shape (rows, classes), classes in sorted order.
         """
-        copy = type(self)(**self.get_params())
+        copy = clone(self)
         copy._check_parameters()
-        codes, labels, weights = copy._read(X, y, sample_weight, None)
-        if sample_weight is not None and len(labels) != len(np.atleast_1d(y)):
+        rows = copy._read(X, y, sample_weight, None)
+        if sample_weight is not None and len(rows.labels) != len(np.atleast_1d(y)):
             raise DataError("rows of weight 0 cannot be left out: they are in no count")
-        copy._learn(codes, labels, weights)
-        return np.exp(copy._normalized(copy._held_out(codes, labels, weights)))
+        copy._learn(rows)
+        if hasattr(copy, "em_result_"):
+            raise MissingDataError("leaving rows out of what EM has learned would take a run of EM for each row")
+        logs: FloatArray = copy._normalized(copy._left_out(rows))
+        return np.exp(logs)
 
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
         """Return ln P(class, features) of every row, shape (rows, classes); missing cells are summed out."""
         check_is_fitted(self, "counts_")
-        return self._joint(code_features(feature_columns(self, X, reset=False), self.feature_variables_, self.unseen))
+        columns = self._with_states(feature_columns(self, X, reset=False))
+        return self._joint(code_features(columns, self.feature_variables_, self.unseen))
 
     @property
     def network_(self) -> BayesianNetwork:
         """The fitted network: the class, called ``target_``, and all features."""
         check_is_fitted(self, "counts_")
         if self._network is None:
-            names = {variable.name: variable for variable in (self._target, *self.feature_variables_)}
-            cpts = [CPT(self._target, self._class_probabilities())]
-            for child, parents, counts in self._families:
-                above = [self._target, *(self.feature_variables_[parent] for parent in parents)]
-                variable = names[self.feature_variables_[child].name]
-                cpts.append(CPT(variable, smoothed(counts, self.pseudocount), parents=above))
-            self._network = BayesianNetwork(cpts)
+            self._network = BayesianNetwork(self._distributions())
         return self._network
+
+    def _distributions(self) -> list[CPT | ConditionalGaussian]:
+        cpts: list[CPT | ConditionalGaussian] = [CPT(self._target, self._class_probabilities())]
+        for child, parents, counts in self._families:
+            above = [self._target, *(self.feature_variables_[parent] for parent in parents)]
+            cpts.append(CPT(self.feature_variables_[child], smoothed(counts, self.pseudocount), parents=above))
+        return cpts
 
     # ------------------------------------------------------------------ for subclasses
 
@@ -191,36 +221,96 @@ class CategoricalClassifier(BayesClassifier):
         for name, value in given.items():
             if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
                 raise DataError(f"{name} must be a number of at least 0, not {value!r}")
+        if not isinstance(self.em, (bool, np.bool_, Mapping)):
+            raise DataError(f"em must be True, False or a dict of options of pgm.fit_em, not {self.em!r}")
         if self.unseen not in ("error", "missing"):
             raise DataError(f"unseen must be 'error' or 'missing', not {self.unseen!r}")
 
     # ------------------------------------------------------------------ fitting
 
-    def _read(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any
-    ) -> tuple[list[Any], NDArray[np.intp], FloatArray | None]:
-        """Return the codes of features and classes and the weights of the rows; set what is known of the columns."""
+    def _read(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> TrainingRows:
+        """Return coded rows; set what is known of the columns if these are the first rows."""
         first = not hasattr(self, "counts_")
-        labels = class_labels(self, y)
+        labels, known = class_labels(self, y, incomplete=bool(self.em))
         columns = feature_columns(self, X, reset=first)
-        check_consistent_length(labels, *([X] if hasattr(X, "shape") else []))
-        weights = row_weights(sample_weight, len(labels))
+        n_rows = len(labels) if known is None else len(known)
+        check_consistent_length(np.empty(n_rows), *([X] if hasattr(X, "shape") else []))
+        weights = row_weights(sample_weight, n_rows)
         kept = None if weights is None or weights.all() else weights > 0
-        if kept is not None and weights is not None:
-            labels, weights = labels[kept], weights[kept]
+        if kept is not None:
+            labels = labels[kept if known is None else kept[known]]
         if not len(labels):
             raise DataError("there is no row, or all weights are zero: there is nothing to learn from")
         if first:
-            self.classes_ = np.unique(labels if classes is None else class_labels(self, classes))
-            self.feature_variables_, codes = code_training_features(columns, self.states, kept)
+            self.classes_ = np.unique(labels if classes is None else class_labels(self, classes)[0])
             self.target_ = _target_name(y, columns)
             self._target = Variable(self.target_, self.classes_.tolist())
+        in_class = class_codes(labels, self.classes_)
+        if kept is not None and weights is not None:
+            weights, known = weights[kept], None if known is None else known[kept]
+        if known is not None:
+            in_class, codes_of_known = np.full(len(known), len(self.classes_)), in_class
+            in_class[known] = codes_of_known
+        if first:
+            self._read_continuous(columns, kept, in_class, weights)
+            self.feature_variables_, codes = code_training_features(self._with_states(columns), self.states, kept)
         else:
-            codes = code_features(columns, self.feature_variables_, "error", kept)
-        return codes, class_codes(labels, self.classes_), weights
+            codes = code_features(self._with_states(columns), self.feature_variables_, "error", kept)
+        return TrainingRows(codes, in_class, weights, self._numbers(columns, kept))
 
-    def _learn(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> None:
+    def _numbers(self, columns: dict[str, Any], kept: NDArray[np.bool_] | None = None) -> FloatArray | None:
+        """Return the continuous features that are not cut into intervals, shape (rows, features), if there are any."""
+        if self.discretizer is not None or not self.continuous_features_:
+            return None
+        return numbers_of(columns, self.continuous_features_, kept)
+
+    def _read_continuous(
+        self, columns: dict[str, Any], kept: NDArray[np.bool_] | None, labels: NDArray[np.intp], weights: Any
+    ) -> None:
+        """Set which columns are continuous, and fit their discretizers."""
+        found = continuous_features(columns, self.categorical, self.states or ())
+        self.continuous_features_ = found if self.discretizer is not None else self._without_intervals(columns, found)
+        if self.discretizer is not None:
+            self.discretizers_ = {}
+            for name in found:
+                numbers = continuous_column(name, columns[name])
+                numbers = numbers if kept is None else numbers[kept]
+                known = labels < len(self.classes_)
+                own = None if weights is None else weights[known]
+                self.discretizers_[name] = fit_discretizer(name, numbers[known], self.discretizer, labels[known], own)
+
+    def _without_intervals(self, columns: dict[str, Any], found: tuple[str, ...]) -> tuple[str, ...]:
+        """Return which columns are continuous where none are cut into intervals: none, for all must have states."""
+        if self.categorical is None:  # whole numbers are states also if they are stored as floats
+            check_no_fractions(columns, found)
+        elif found:
+            raise DataError(
+                f"{listing(found)}: not among the categorical features, so they must be cut into intervals by "
+                "discretizer=, such as pgm.MDLPDiscretizer()"
+            )
+        return ()
+
+    def _with_states(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """Return the columns that have states, continuous ones cut into intervals."""
+        if self.discretizer is None:
+            return {name: column for name, column in columns.items() if name not in self.continuous_features_}
+        return {
+            name: cut(name, continuous_column(name, column), self.discretizers_[name])
+            if name in self.continuous_features_
+            else column
+            for name, column in columns.items()
+        }
+
+    def _learn(self, rows: TrainingRows) -> None:
         """Set the counts, then the structure and the tables that follow from them."""
+        known = rows.labels < len(self.classes_)
+        self._count(rows if known.all() else rows.part(known))
+        if self.em and (not known.all() or has_holes(rows, self.feature_variables_)):
+            self._complete(rows)
+
+    def _count(self, rows: TrainingRows) -> None:
+        """Add rows whose class is known to the counts, and set structure and tables."""
+        codes, labels, weights, _ = rows
         counts = count_classes(
             self.feature_variables_, len(self.classes_), codes, labels, weights, pairs=self._counts_pairs
         )
@@ -228,6 +318,28 @@ class CategoricalClassifier(BayesClassifier):
         self.class_count_ = self.counts_.classes
         self._network = None
         self._build(codes, labels, weights)
+
+    def _complete(self, rows: TrainingRows) -> None:
+        """Learn the tables again by EM from all rows, also those with missing cells or of unknown class."""
+        target, names = self.target_, [variable.name for variable in self.feature_variables_]
+        pseudocounts = {target: self._class_pseudocount} | dict.fromkeys(names, self.pseudocount)
+        self.em_result_ = self._fit_em(self.network_, rows, pseudocounts)
+        self._network = self.em_result_.network
+        cpts = [self._network.cpt(name).values for name in (target, *names)]
+        self._log_classes = logarithm(cpts[0])
+        self._tables = [look_up(logarithm(values), 0.0) for values in cpts[1:]]
+
+    def _fit_em(self, network: BayesianNetwork, rows: TrainingRows, pseudocounts: dict[str, float]) -> EMResult:
+        """Return the network with tables by EM, whose M step is the estimate of complete rows."""
+        options = self._em_options(pseudocounts) | (dict(self.em) if isinstance(self.em, Mapping) else {})
+        return fit_em(network, self._as_data(rows), **options)
+
+    def _em_options(self, pseudocounts: dict[str, float]) -> dict[str, Any]:
+        return {"progress": False, "tol": 1e-6, "pseudocount": pseudocounts}
+
+    def _as_data(self, rows: TrainingRows) -> Dataset:
+        """Return coded rows as a data set with the columns of the network."""
+        return Dataset.from_codes((self._target, *self.feature_variables_), [rows.labels, *rows.codes], rows.weights)
 
     def _build(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> None:
         structure = self._structure(codes, labels, weights)
@@ -250,6 +362,8 @@ class CategoricalClassifier(BayesClassifier):
 
     def _incomplete(self, codes: Codes) -> NDArray[np.intp]:
         """Return the rows in which a parent is missing; a missing feature without children is a factor of 1."""
+        if not self._above:
+            return np.empty(0, np.intp)
         holes = np.zeros(len(codes[0]), bool)
         for feature in self._above:
             holes |= codes[feature] == self.counts_.cardinalities[feature]
@@ -259,14 +373,18 @@ class CategoricalClassifier(BayesClassifier):
         """Return ln P(c, x) of coded rows with any missing cells, by the network."""
         columns = []
         for label in range(len(self.classes_)):
-            rows = Dataset.from_codes((self._target, *self.feature_variables_), [np.full(len(codes[0]), label), *codes])
-            columns.append(self.network_.log_likelihood(rows, progress=False))
+            rows = TrainingRows(codes, np.full(len(codes[0]), label), None, None)
+            columns.append(self.network_.log_likelihood(self._as_data(rows), progress=False))
         return np.stack(columns, axis=1)
+
+    def _left_out(self, rows: TrainingRows) -> FloatArray:
+        """Return ln P(c, x) of each row, with the row itself taken out."""
+        return self._held_out(rows.codes, rows.labels, rows.weights)
 
     def _held_out(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> FloatArray:
         """Return ln P(c, x) of each coded row, with the row itself taken out of the counts."""
         if len(self._incomplete(codes)):
-            raise MissingDataError("leaving rows out needs complete features wherever another feature depends on them")
+            raise MissingDataError(INCOMPLETE)
         own = own_weights(labels, len(self.classes_), weights)
         joint = self._held_out_class(own)
         for family in self._families:

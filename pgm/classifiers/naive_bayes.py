@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from pgm.classifiers.base import CategoricalClassifier
 from pgm.classifiers.class_counts import FloatArray
-from pgm.classifiers.reading import Codes, States
+from pgm.classifiers.class_moments import ClassMoments, class_moments, held_out_log_densities, log_densities
+from pgm.classifiers.continuous import Categorical
+from pgm.classifiers.reading import Codes, States, TrainingRows, code_features, feature_columns
 from pgm.classifiers.tags import categorical_tags
+from pgm.data import Dataset
 from pgm.errors import DataError, listing
+from pgm.factors.cpt import CPT
+from pgm.factors.gaussian import ConditionalGaussian
 
 __all__ = ["NaiveBayesClassifier"]
 
 
 class NaiveBayesClassifier(CategoricalClassifier):
-    """The naive Bayes classifier for categorical features: P(c, x) = P(c) times the product of P(xi | c).
+    """The naive Bayes classifier: P(c, x) = P(c) times the product of P(xi | c), features being categories or numbers.
+
+    Numbers have a Gaussian density in each class, and both kinds may stand side by side.
 
     Parameters
     ----------
@@ -32,6 +42,18 @@ class NaiveBayesClassifier(CategoricalClassifier):
     states
         The states of some features, by name: ``{"income": ["low", "high"]}``; arrays have features x0, x1 and so on.
         Default: what occurs in the training rows.
+    categorical
+        Names of the features that are categories, all others being numbers; or "all". Default: by type, where floats
+        are numbers, and text, booleans, whole numbers and categoricals are categories.
+    variance_floor
+        What is added to every variance, as a share of the largest variance of a feature over all rows, so that a
+        feature that is constant in a class does not decide alone. (scikit-learn's ``var_smoothing``.)
+    discretizer
+        Cuts continuous features into intervals, which then are categories: `MDLPDiscretizer`, or scikit-learn's
+        ``KBinsDiscretizer(encode="ordinal")``. Default: they are Gaussian.
+    em
+        Whether to learn by EM from rows with missing cells and from rows whose class is not known (semi-supervised);
+        a dict has options for `pgm.fit_em`. Default: the former are left out of the counts, the latter an error.
     unseen
         What to do with a value at prediction that its feature does not have: "error", or "missing", which takes the
         cell for missing.
@@ -44,11 +66,18 @@ class NaiveBayesClassifier(CategoricalClassifier):
         The fitted `BayesianNetwork`.
     class_count_
         Number of training rows (their weight) of each class.
+    continuous_features_
+        Names of the features that are numbers.
+    em_result_
+        What `pgm.fit_em` returned, if there was something to complete.
+    moments_
+        Their weight, mean and sum of squared deviations in each class, if they are Gaussian.
 
     Notes
     -----
     Fitting is one pass over the rows. A missing cell at prediction leaves its factor out, which is exact; in fitting it
-    is left out of the counts of its feature, so then N(c) above counts the rows of c in which xi is known.
+    is left out of the counts of its feature, so then N(c) above counts the rows of c in which xi is known. A class in
+    which a Gaussian feature is never known has its mean and variance over all rows.
 
     References
     ----------
@@ -66,6 +95,10 @@ class NaiveBayesClassifier(CategoricalClassifier):
 
     _counts_pairs = False
 
+    moments_: ClassMoments
+    _gaussians: tuple[FloatArray, FloatArray]
+    """Mean and variance of each continuous feature in each class, shape (classes, features)."""
+
     def __init__(
         self,
         *,
@@ -73,12 +106,20 @@ class NaiveBayesClassifier(CategoricalClassifier):
         class_pseudocount: float | None = None,
         priors: Any = None,
         states: States | None = None,
+        categorical: Categorical = None,
+        variance_floor: float = 1e-9,
+        discretizer: Any = None,
+        em: bool | Mapping[str, Any] = False,
         unseen: str = "error",
     ) -> None:
         self.pseudocount = pseudocount
         self.class_pseudocount = class_pseudocount
         self.priors = priors
         self.states = states
+        self.categorical = categorical
+        self.variance_floor = variance_floor
+        self.discretizer = discretizer
+        self.em = em
         self.unseen = unseen
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -93,6 +134,83 @@ class NaiveBayesClassifier(CategoricalClassifier):
         """
         learn_more(self, X, y, classes, sample_weight)
         return self
+
+    def predict_joint_log_proba(self, X: Any) -> FloatArray:
+        """Return ln p(class, features) of every row, shape (rows, classes); missing cells are summed out."""
+        check_is_fitted(self, "counts_")
+        columns = feature_columns(self, X, reset=False)
+        codes = code_features(self._with_states(columns), self.feature_variables_, self.unseen)
+        numbers = self._numbers(columns)
+        if numbers is None:
+            return self._joint(codes)
+        joint = log_densities(numbers, *self._gaussians)
+        return joint + (self._joint(codes) if codes else self._log_classes)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        floor = self.variance_floor
+        if isinstance(floor, bool) or not isinstance(floor, (int, float, np.number)) or not 0 < floor < np.inf:
+            raise DataError(f"variance_floor must be a number above 0, not {floor!r}")
+
+    def _without_intervals(self, columns: dict[str, Any], found: tuple[str, ...]) -> tuple[str, ...]:
+        return found
+
+    def _count(self, rows: TrainingRows) -> None:
+        again = hasattr(self, "counts_")
+        super()._count(rows)
+        if rows.numbers is not None:
+            moments = class_moments(rows.numbers, rows.labels, len(self.classes_), rows.weights)
+            self.moments_ = self.moments_ + moments if again else moments
+            whole = self.moments_.of_all_rows()
+            completed, floor = self.moments_.completed(whole), whole.floor(self.variance_floor)
+            self._warn_of_small_units(whole.variances()[0], floor.item())
+            self._gaussians = completed.means, completed.variances(floor)
+
+    def _warn_of_small_units(self, variances: FloatArray, floor: float) -> None:
+        for name, variance in zip(self.continuous_features_, variances.tolist(), strict=True):
+            if 0 < variance < floor:
+                warnings.warn(
+                    f"{name!r} varies less (variance {variance:.3g}) than what is added to every variance ({floor:.3g}), "
+                    "so it hardly counts: choose another unit for it, or a smaller variance_floor",
+                    stacklevel=5,
+                )
+
+    def _complete(self, rows: TrainingRows) -> None:
+        super()._complete(rows)
+        if rows.numbers is not None:
+            leaves = [self.network_.gaussians[name] for name in self.continuous_features_]
+            means, variances = [leaf.means for leaf in leaves], [leaf.variances for leaf in leaves]
+            self._gaussians = np.stack(means, axis=1), np.stack(variances, axis=1)
+
+    def _em_options(self, pseudocounts: dict[str, float]) -> dict[str, Any]:
+        options = super()._em_options(pseudocounts)
+        if self.priors is not None:
+            options["fixed"] = [self.target_]
+            options["pseudocount"] = {name: count for name, count in pseudocounts.items() if name != self.target_}
+        if self.continuous_features_ and self.discretizer is None:
+            options["min_variance"] = self.moments_.of_all_rows().floor(self.variance_floor).item()
+        return options
+
+    def _as_data(self, rows: TrainingRows) -> Dataset:
+        if rows.numbers is None:
+            return super()._as_data(rows)
+        numbers = dict(zip(self.continuous_features_, rows.numbers.T, strict=True))
+        variables = (self._target, *self.feature_variables_)
+        return Dataset.from_codes(variables, [rows.labels, *rows.codes], rows.weights, numbers)
+
+    def _distributions(self) -> list[CPT | ConditionalGaussian]:
+        cpds = super()._distributions()
+        if self.continuous_features_ and self.discretizer is None:
+            means, variances = self._gaussians
+            for place, name in enumerate(self.continuous_features_):
+                cpds.append(ConditionalGaussian(name, means[:, place], variances[:, place], parents=[self._target]))
+        return cpds
+
+    def _left_out(self, rows: TrainingRows) -> FloatArray:
+        if rows.numbers is None:
+            return super()._left_out(rows)
+        joint = held_out_log_densities(self.moments_, rows.numbers, rows.labels, rows.weights, self.variance_floor)
+        return joint + super()._left_out(rows)
 
     def _structure(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> list[tuple[int, ...]]:
         return [()] * len(self.feature_variables_)
@@ -114,12 +232,14 @@ class NaiveBayesClassifier(CategoricalClassifier):
 def learn_more(model: CategoricalClassifier, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
     """Add one more batch to what ``model`` has learned."""
     model._check_parameters()
+    if model.em:
+        raise DataError("EM needs all rows at once: partial_fit with em=False, or fit")
     if hasattr(model, "counts_"):
         if classes is not None and not np.array_equal(np.unique(classes), model.classes_):
             raise DataError(f"classes were {listing(model.classes_.tolist())} before, and cannot change to {classes!r}")
     elif classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit.")
-    model._learn(*model._read(X, y, sample_weight, classes))
+    model._learn(model._read(X, y, sample_weight, classes))
 
 
 def given_priors(priors: Any, classes: NDArray[Any]) -> FloatArray:

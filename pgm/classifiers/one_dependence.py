@@ -6,20 +6,20 @@ training rows best.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.classifiers.base import CategoricalClassifier, held_out, own_weights
-from pgm.classifiers.class_counts import ClassCounts, FloatArray
+from pgm.classifiers.base import INCOMPLETE, CategoricalClassifier, held_out, own_weights
+from pgm.classifiers.class_counts import FloatArray
+from pgm.classifiers.continuous import Categorical
 from pgm.classifiers.naive_bayes import learn_more
 from pgm.classifiers.reading import Codes, States
 from pgm.classifiers.tags import categorical_tags
-from pgm.errors import DataError, UnknownNameError, listing
-from pgm.learning.trees import maximum_spanning_tree
+from pgm.classifiers.tree_augmentation import Pairs, best_forest, directed_away, forests_without_each_row
+from pgm.errors import DataError, MissingDataError, UnknownNameError, listing
 
 __all__ = ["SPODEClassifier", "TANClassifier"]
 
@@ -34,6 +34,9 @@ class SPODEClassifier(CategoricalClassifier):
         of equal ones.
     pseudocount, class_pseudocount, states, unseen
         As in `NaiveBayesClassifier`.
+    categorical, discretizer, em
+        As in `NaiveBayesClassifier`; but without a discretizer all features must be categories, and only rows of known
+        class choose the structure.
 
     Attributes
     ----------
@@ -66,12 +69,18 @@ class SPODEClassifier(CategoricalClassifier):
         pseudocount: float = 1.0,
         class_pseudocount: float | None = None,
         states: States | None = None,
+        categorical: Categorical = None,
+        discretizer: Any = None,
+        em: bool | Mapping[str, Any] = False,
         unseen: str = "error",
     ) -> None:
         self.super_parent = super_parent
         self.pseudocount = pseudocount
         self.class_pseudocount = class_pseudocount
         self.states = states
+        self.categorical = categorical
+        self.discretizer = discretizer
+        self.em = em
         self.unseen = unseen
 
     def _structure(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> list[tuple[int, ...]]:
@@ -118,6 +127,9 @@ class TANClassifier(CategoricalClassifier):
         likelihood gains more than that score takes for the parameters.
     pseudocount, class_pseudocount, states, unseen
         As in `NaiveBayesClassifier`.
+    categorical, discretizer, em
+        As in `NaiveBayesClassifier`; but without a discretizer all features must be categories, and only rows of known
+        class choose the structure.
 
     Attributes
     ----------
@@ -130,7 +142,7 @@ class TANClassifier(CategoricalClassifier):
     -----
     The weight of two features is I(xi; xj | c), from the counts of a single pass; then O(features**2 log features).
     Missing cells in fitting: a pair is weighed by the rows in which both are known. `partial_fit` makes the tree anew
-    from all counts so far. In `leave_one_out` the tree stays that of all rows.
+    from all counts so far, and `leave_one_out` for each row from all others.
 
     References
     ----------
@@ -152,6 +164,9 @@ class TANClassifier(CategoricalClassifier):
         pseudocount: float = 1.0,
         class_pseudocount: float | None = None,
         states: States | None = None,
+        categorical: Categorical = None,
+        discretizer: Any = None,
+        em: bool | Mapping[str, Any] = False,
         unseen: str = "error",
     ) -> None:
         self.root = root
@@ -159,6 +174,9 @@ class TANClassifier(CategoricalClassifier):
         self.pseudocount = pseudocount
         self.class_pseudocount = class_pseudocount
         self.states = states
+        self.categorical = categorical
+        self.discretizer = discretizer
+        self.em = em
         self.unseen = unseen
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -167,13 +185,28 @@ class TANClassifier(CategoricalClassifier):
         return self
 
     def _structure(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> list[tuple[int, ...]]:
+        parents = self._parents(best_forest(self.counts_, self.penalty))
         names = [variable.name for variable in self.feature_variables_]
-        root = _position(self.root, names, "root") or 0
-        gains = _edge_gains(self.counts_, self.penalty)
-        pairs = maximum_spanning_tree(gains, only_positive=self.penalty is not None)
-        above = _away_from(root, len(names), pairs)
-        self.tree_ = tuple((names[parent], names[child]) for child, parent in sorted(above.items()))
+        edges = zip(names, parents, strict=True)
+        self.tree_ = tuple((names[parent], name) for name, above in edges for parent in above)
+        return parents
+
+    def _parents(self, pairs: Pairs) -> list[tuple[int, ...]]:
+        """Return the parents of each feature among the features in a forest."""
+        names = [variable.name for variable in self.feature_variables_]
+        above = directed_away(_position(self.root, names, "root") or 0, len(names), pairs)
         return [(above[feature],) if feature in above else () for feature in range(len(names))]
+
+    def _held_out(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> FloatArray:
+        own = own_weights(labels, len(self.classes_), weights)
+        joint = self._held_out_class(own)
+        for rows, pairs in forests_without_each_row(self.counts_, codes, own, self.penalty):
+            cells, sizes = [column[rows] for column in codes], self.counts_.cardinalities
+            for child, parents in enumerate(self._parents(pairs)):
+                if any((cells[parent] == sizes[parent]).any() for parent in parents):
+                    raise MissingDataError(INCOMPLETE)
+                joint[rows] += held_out(self._family(child, parents), cells, sizes, own[rows], self.pseudocount)
+        return joint
 
     def __sklearn_tags__(self) -> Any:
         return categorical_tags(super().__sklearn_tags__())
@@ -185,51 +218,3 @@ def _position(name: str | None, names: list[str], what: str) -> int | None:
     if name not in names:
         raise UnknownNameError(f"{what} is {name!r}; the features are {listing(names)}")
     return names.index(name)
-
-
-def _edge_gains(counts: ClassCounts, penalty: str | None) -> FloatArray:
-    """Return N I(xi; xj | c) for all pairs of features, less what a score takes for the parameters of an edge."""
-    if penalty not in (None, "aic", "bic"):
-        raise DataError(f"penalty must be None, 'aic' or 'bic', not {penalty!r}")
-    sizes = counts.cardinalities
-    gains = np.zeros((len(sizes), len(sizes)))
-    price = {None: 0.0, "aic": 1.0, "bic": np.log(counts.total) / 2}[penalty]
-    for v in range(len(sizes)):
-        for u in range(v):
-            table = counts.family(v, (u,))
-            parameters = (sizes[u] - 1) * (sizes[v] - 1) * len(counts.classes)
-            gains[u, v] = gains[v, u] = _information(table) - price * parameters
-    return gains
-
-
-def _information(table: FloatArray) -> float:
-    """Return N I(x; y | c) in nats of a table N(c, x, y).
-
-    >>> round(_information(np.array([[[2.0, 0.0], [0.0, 2.0]]])), 4)
-    2.7726
-    """
-    independent = table.sum(axis=2, keepdims=True) * table.sum(axis=1, keepdims=True)
-    seen = table > 0
-    totals = np.broadcast_to(table.sum(axis=(1, 2), keepdims=True), table.shape)
-    return float((table[seen] * np.log(table[seen] * totals[seen] / independent[seen])).sum())
-
-
-def _away_from(root: int, size: int, pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Return the parent of each feature in a forest directed away from ``root``, in other trees from the smallest."""
-    neighbours: list[list[int]] = [[] for _ in range(size)]
-    for u, v in pairs:
-        neighbours[u].append(v)
-        neighbours[v].append(u)
-    above: dict[int, int] = {}
-    seen: set[int] = set()
-    for start in (root, *range(size)):
-        waiting = deque([] if start in seen else [start])
-        seen.add(start)
-        while waiting:
-            node = waiting.popleft()
-            for other in neighbours[node]:
-                if other not in seen:
-                    seen.add(other)
-                    above[other] = node
-                    waiting.append(other)
-    return above

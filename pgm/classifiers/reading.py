@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,13 @@ from pgm.factors.variable import Label, Variable, is_missing
 __all__ = [
     "Codes",
     "States",
+    "TrainingRows",
     "class_codes",
     "class_labels",
     "code_features",
     "code_training_features",
     "feature_columns",
+    "has_holes",
     "row_weights",
 ]
 
@@ -34,6 +36,34 @@ Codes: TypeAlias = Sequence[CodeArray]
 
 States: TypeAlias = Mapping[str, Sequence[Label]]
 """Declared states of some features, by name."""
+
+
+class TrainingRows(NamedTuple):
+    """Coded rows to learn from."""
+
+    codes: Codes
+    """Of the features that have states."""
+    labels: NDArray[np.intp]
+    """Code of the class of each row; the number of classes where it is missing."""
+    weights: NDArray[np.float64] | None
+    """Weight of each row; None where every row counts once."""
+    numbers: NDArray[np.float64] | None
+    """Continuous features that are not cut into intervals, shape (rows, features), NaN where a cell is missing."""
+
+    def part(self, rows: NDArray[Any]) -> TrainingRows:
+        """Return some of the rows."""
+        return TrainingRows(
+            [column[rows] for column in self.codes],
+            self.labels[rows],
+            None if self.weights is None else self.weights[rows],
+            None if self.numbers is None else self.numbers[rows],
+        )
+
+
+def has_holes(rows: TrainingRows, variables: Sequence[Variable]) -> bool:
+    """Return whether a cell of a feature is missing."""
+    holes = any((codes == variable.cardinality).any() for variable, codes in zip(variables, rows.codes, strict=True))
+    return holes or (rows.numbers is not None and bool(np.isnan(rows.numbers).any()))
 
 
 def feature_columns(estimator: Any, X: Any, *, reset: bool) -> dict[str, Any]:
@@ -69,6 +99,7 @@ def _named(estimator: Any, X: Dataset | Mapping[str, Any], reset: bool) -> dict[
         columns: dict[str, Any] = {
             variable.name: Factorised.of_codes(variable, X.codes(variable.name)) for variable in X.variables
         }
+        columns |= {name: X.numbers(name) for name in X.continuous}
     else:
         columns = read_columns(X)
     names = list(columns)
@@ -78,7 +109,7 @@ def _named(estimator: Any, X: Dataset | Mapping[str, Any], reset: bool) -> dict[
         estimator.n_features_in_ = len(names)
         estimator.feature_names_in_ = np.array(names, dtype=object)
         return columns
-    known = [variable.name for variable in estimator.feature_variables_]
+    known = [str(name) for name in estimator.feature_names_in_]
     absent = [name for name in known if name not in columns]
     if absent:
         raise UnknownNameError(f"no column {listing(absent)}; the features were {listing(known)}")
@@ -147,23 +178,47 @@ def _seen(column: Factorised, variable: Variable) -> Factorised:
     return Factorised(column.labels, places[column.positions], declared=column.declared)
 
 
-def class_labels(estimator: Any, y: Any) -> NDArray[Any]:
-    """Return the class of each row as an array without missing cells."""
+def class_labels(estimator: Any, y: Any, *, incomplete: bool = False) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return the classes of the rows whose class is known, and which rows these are (None: all).
+
+    Parameters
+    ----------
+    estimator
+        For messages.
+    y
+        The class of each row.
+    incomplete
+        Whether the class may be missing (None or NaN).
+
+    Raises
+    ------
+    MissingDataError
+        If a class is missing although it must not, or all are.
+    """
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
     labels: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
+    known = None
+    if incomplete and labels.dtype.kind in "fO":
+        known = np.array([not is_missing(label) for label in labels.tolist()], bool)
+        if not known.any():
+            raise MissingDataError("the class is missing in all rows: some must tell which classes there are")
+        whole = labels.dtype.kind == "f" and not (labels[known] % 1).any()  # a hole has made floats of numbers
+        labels = labels[known].astype(int) if whole else labels[known]
     if labels.dtype.kind == "O":
         holes = np.flatnonzero([is_missing(label) for label in labels])
         if len(holes):
-            raise MissingDataError(f"Input y contains NaN or None: the class of row {holes[0]} is missing")
+            raise MissingDataError(
+                f"Input y contains NaN or None: the class of row {holes[0]} is missing (em=True learns from such rows)"
+            )
         if all(isinstance(label, (bool, int, np.integer)) for label in labels):
             labels = np.array(labels.tolist())
     else:
         labels = check_array(labels, ensure_2d=False, dtype=None, ensure_min_samples=0, input_name="y")
     check_classification_targets(labels)
-    return labels
+    return labels, None if known is None or known.all() else known
 
 
 def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

@@ -1,0 +1,200 @@
+"""Columns of measurements among the features: which they are, their numbers, and how they are cut into intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from pgm.data.columns import Factorised, continuous_column, factorise
+from pgm.errors import DataError, MissingDataError, UnknownNameError, listing
+
+__all__ = [
+    "Categorical",
+    "check_no_fractions",
+    "continuous_features",
+    "cut",
+    "fit_discretizer",
+    "interval_labels",
+    "numbers_of",
+]
+
+FloatArray = NDArray[np.float64]
+
+Categorical: TypeAlias = str | Iterable[str] | None
+"""Names of the categorical features, "all" for all of them, or None: those that do not hold floats."""
+
+
+def continuous_features(
+    columns: Mapping[str, Any], categorical: Categorical, declared: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """Return the names of the continuous columns, in their order.
+
+    Parameters
+    ----------
+    columns
+        The features.
+    categorical
+        Names of those that are categories, or "all". None: by type, where floats are continuous and text, booleans,
+        whole numbers and categoricals are not.
+    declared
+        Names of columns whose states are declared, which makes them categorical.
+
+    Raises
+    ------
+    UnknownNameError
+        For a name without a column.
+
+    Examples
+    --------
+    >>> continuous_features({"age": [31.5, None], "sex": ["f", "m"], "children": [0, 2]}, None)
+    ('age',)
+    """
+    if categorical is None:
+        chosen = [name for name, column in columns.items() if _holds_floats(name, column)]
+    elif isinstance(categorical, str):
+        if categorical != "all":
+            raise DataError(f"categorical must be None, 'all' or a list of names, not {categorical!r}")
+        chosen = []
+    else:
+        named = list(categorical)
+        unknown = [name for name in named if name not in columns]
+        if unknown:
+            raise UnknownNameError(f"categorical names {listing(unknown)}; the features are {listing(columns)}")
+        chosen = [name for name in columns if name not in named]
+    known = set(declared)
+    return tuple(name for name in chosen if name not in known)
+
+
+def _holds_floats(name: str, column: Any) -> bool:
+    if isinstance(column, Factorised):
+        return False
+    kind = getattr(getattr(column, "dtype", None), "kind", None)
+    if kind is not None and kind != "O":
+        return bool(kind == "f")
+    labels: Sequence[object] = factorise(name, column).labels
+    numbers = all(isinstance(label, Real) and not isinstance(label, bool) for label in labels)
+    return numbers and any(isinstance(label, (float, np.floating)) for label in labels)
+
+
+def numbers_of(columns: Mapping[str, Any], names: Sequence[str], kept: NDArray[np.bool_] | None = None) -> FloatArray:
+    """Return continuous columns as an array of shape (rows, columns), NaN where a cell is missing.
+
+    Raises
+    ------
+    DataError
+        If a cell holds no number, or an infinite one; names column and row.
+
+    Examples
+    --------
+    >>> numbers_of({"age": [31.5, None], "sex": ["f", "m"]}, ["age"])
+    array([[31.5],
+           [ nan]])
+    """
+    found = [continuous_column(name, columns[name]) for name in names]
+    return np.stack([column if kept is None else column[kept] for column in found], axis=1)
+
+
+def check_no_fractions(columns: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Raise `DataError` if one of the columns holds numbers with fractions, which are no categories."""
+    for name in names:
+        numbers = continuous_column(name, columns[name])
+        broken = np.flatnonzero(numbers % 1 > 0)
+        if len(broken):
+            raise DataError(
+                f"column {name!r} holds {numbers[broken[0]]} and looks continuous: cut it into intervals by "
+                "discretizer=pgm.MDLPDiscretizer() or scikit-learn's KBinsDiscretizer(encode='ordinal')"
+            )
+
+
+# ------------------------------------------------------------------ intervals
+
+
+def fit_discretizer(
+    name: str, numbers: FloatArray, discretizer: Any, labels: NDArray[np.intp], weights: FloatArray | None
+) -> Any:
+    """Return a copy of a scikit-learn transformer fitted to the known cells of one column.
+
+    Parameters
+    ----------
+    name
+        Name of the column, for messages.
+    numbers
+        The column, NaN where a cell is missing.
+    discretizer
+        What turns a column of numbers into one of whole numbers, as `KBinsDiscretizer` does with
+        ``encode="ordinal"``.
+    labels
+        The class of each row.
+    weights
+        Weight of each row, for a discretizer whose ``fit`` takes weights.
+
+    Raises
+    ------
+    MissingDataError
+        If no cell is known.
+    DataError
+        If the discretizer is no transformer, or returns anything but one column.
+    """
+    known = ~np.isnan(numbers)
+    if not known.any():
+        raise MissingDataError(f"column {name!r} has no value in any row: there is nothing to cut into intervals")
+    if not hasattr(discretizer, "fit") or not hasattr(discretizer, "transform"):
+        raise DataError(f"discretizer must be a transformer of scikit-learn, not {discretizer!r}")
+    fitted = clone(discretizer)
+    weighted = weights is not None and has_fit_parameter(fitted, "sample_weight")
+    if weighted and weights is not None and getattr(fitted, "strategy", None) != "uniform":  # equal widths need none
+        fitted.fit(numbers[known, None], labels[known], sample_weight=weights[known])
+    else:
+        fitted.fit(numbers[known, None], labels[known])
+    return fitted
+
+
+def cut(name: str, numbers: FloatArray, discretizer: Any) -> Factorised:
+    """Return the interval of each number of a column, by a fitted discretizer.
+
+    Intervals have the labels of `interval_labels` if the discretizer has ``bin_edges_``, else they are the numbers that
+    it returns.
+
+    Raises
+    ------
+    DataError
+        If the discretizer does not return one whole number for each row.
+    """
+    known = ~np.isnan(numbers)
+    positions = np.full(len(numbers), -1, np.intp)
+    if known.any():
+        bins = discretizer.transform(numbers[known, None])
+        if getattr(bins, "shape", None) != (int(known.sum()), 1):
+            raise DataError(
+                f"the discretizer turns the column {name!r} into {getattr(bins, 'shape', type(bins).__name__)}: "
+                "it must return one whole number for each row, as KBinsDiscretizer does with encode='ordinal'"
+            )
+        positions[known] = np.asarray(bins, np.float64)[:, 0].astype(np.intp)
+    edges = getattr(discretizer, "bin_edges_", None)
+    if edges is not None:
+        return Factorised(interval_labels(edges[0]), positions, declared=True)
+    found, places = np.unique(positions[known], return_inverse=True)
+    positions[known] = places
+    return Factorised(found.tolist(), positions, declared=False)
+
+
+def interval_labels(edges: Sequence[float]) -> list[str]:
+    """Return a label for each interval between edges; the outer ones reach to infinity.
+
+    >>> interval_labels([4.3, 5.5, 6.25, 7.9]), interval_labels([0.0, 1.0])
+    (['< 5.5', '5.5 to 6.25', '>= 6.25'], ['any'])
+    """
+    inner = [float(edge) for edge in edges[1:-1]]
+    if not inner:
+        return ["any"]
+    digits = next(digits for digits in range(6, 18) if len({f"{edge:.{digits}g}" for edge in inner}) == len(inner))
+    texts = [f"{edge:.{digits}g}" for edge in inner]
+    between = [f"{low} to {high}" for low, high in pairwise(texts)]
+    return [f"< {texts[0]}", *between, f">= {texts[-1]}"]
