@@ -47,6 +47,9 @@ from pgm.network import BayesianNetwork
 
 __all__ = ["INCOMPLETE", "BayesClassifier", "CategoricalClassifier", "held_out", "own_weights"]
 
+_ROWS = 4096
+"""Rows worked on at a time, few enough to stay in the cache."""
+
 INCOMPLETE = "leaving rows out needs complete features wherever another feature depends on them"
 
 
@@ -197,7 +200,7 @@ class CategoricalClassifier(BayesClassifier):
         cpts: list[CPT | ConditionalGaussian] = [CPT(self._target, self._class_probabilities())]
         for child, parents, counts in self._families:
             above = [self._target, *(self.feature_variables_[parent] for parent in parents)]
-            cpts.append(CPT(self.feature_variables_[child], smoothed(counts, self.pseudocount), parents=above))
+            cpts.append(CPT(self.feature_variables_[child], self._conditional(child, counts), parents=above))
         return cpts
 
     # ------------------------------------------------------------------ for subclasses
@@ -346,15 +349,23 @@ class CategoricalClassifier(BayesClassifier):
         self._families = [self._family(child, parents) for child, parents in enumerate(structure)]
         self._above = sorted({parent for parents in structure for parent in parents})
         self._log_classes = logarithm(self._class_probabilities())
-        self._tables = [look_up(logarithm(smoothed(family.counts, self.pseudocount)), 0.0) for family in self._families]
+        tables = [self._conditional(family.child, family.counts) for family in self._families]
+        self._tables = [look_up(logarithm(table), 0.0) for table in tables]
+
+    def _conditional(self, child: int, counts: FloatArray) -> FloatArray:
+        """Return P(child | class, parents) as estimated from the counts of the family."""
+        return smoothed(counts, self.pseudocount)
 
     # ------------------------------------------------------------------ predicting
 
     def _joint(self, codes: Codes) -> FloatArray:
         """Return ln P(c, x) of coded rows."""
-        joint = np.tile(self._log_classes, (len(codes[0]), 1))
-        for family, table in zip(self._families, self._tables, strict=True):
-            joint += table[joint_codes(codes, (*family.parents, family.child), self.counts_.cardinalities)]
+        sizes, joint = self.counts_.cardinalities, np.tile(self._log_classes, (len(codes[0]), 1))
+        for start in range(0, len(joint), _ROWS):
+            some = slice(start, start + _ROWS)
+            block, cells = joint[some], [column[some] for column in codes]
+            for family, table in zip(self._families, self._tables, strict=True):
+                block += table.take(joint_codes(cells, (*family.parents, family.child), sizes), axis=0)
         rows = self._incomplete(codes)
         if len(rows):
             joint[rows] = self._summed_out([column[rows] for column in codes])
@@ -388,8 +399,11 @@ class CategoricalClassifier(BayesClassifier):
         own = own_weights(labels, len(self.classes_), weights)
         joint = self._held_out_class(own)
         for family in self._families:
-            joint += held_out(family, codes, self.counts_.cardinalities, own, self.pseudocount)
+            joint += self._held_out_conditional(family, codes, own)
         return joint
+
+    def _held_out_conditional(self, family: Family, codes: Codes, own: FloatArray) -> FloatArray:
+        return held_out(family, codes, self.counts_.cardinalities, own, self.pseudocount)
 
     def _held_out_class(self, own: FloatArray) -> FloatArray:
         return logarithm(smoothed(np.maximum(self.counts_.classes - own, 0.0), self._class_pseudocount))

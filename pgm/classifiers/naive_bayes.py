@@ -8,13 +8,21 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from pgm.classifiers.base import CategoricalClassifier
 from pgm.classifiers.class_counts import FloatArray
 from pgm.classifiers.class_moments import ClassMoments, class_moments, held_out_log_densities, log_densities
 from pgm.classifiers.continuous import Categorical
+from pgm.classifiers.estimates import Family
 from pgm.classifiers.reading import Codes, States, TrainingRows, code_features, feature_columns
+from pgm.classifiers.relevance import (
+    averaged_table,
+    check_relevance_prior,
+    held_out_averaged,
+    relevance_log_odds,
+)
 from pgm.classifiers.tags import categorical_tags
 from pgm.data import Dataset
 from pgm.errors import DataError, listing
@@ -37,6 +45,10 @@ class NaiveBayesClassifier(CategoricalClassifier):
     class_pseudocount
         The l of P(c) = (N(c) + l) / (N + l K) for K classes. Default: as ``pseudocount``. (scikit-learn's naive Bayes
         does not smooth the class: there it is 0.)
+    relevance_prior
+        The probability, before any row is seen, that a feature depends on the class: the tables then are averaged over
+        whether it does (model averaging, MANB). Default: all features depend on the class. Continuous ones always do,
+        unless they are cut into intervals.
     priors
         P(c) as given: by class label, or in the order of ``classes_``.
     states
@@ -68,6 +80,8 @@ class NaiveBayesClassifier(CategoricalClassifier):
         Number of training rows (their weight) of each class.
     continuous_features_
         Names of the features that are numbers.
+    relevance_
+        P(feature depends on the class | rows) of each feature that has states, by name, with ``relevance_prior``.
     em_result_
         What `pgm.fit_em` returned, if there was something to complete.
     moments_
@@ -81,7 +95,8 @@ class NaiveBayesClassifier(CategoricalClassifier):
 
     References
     ----------
-    Zhou (2016), *Machine Learning* (in Chinese), section 7.3. Koller and Friedman (2009), section 3.1.3.
+    Zhou (2016), *Machine Learning* (in Chinese), section 7.3. Koller and Friedman (2009), section 3.1.3. Dash and
+    Cooper (2002), "Exact model averaging with naive Bayesian classifiers".
 
     Examples
     --------
@@ -104,6 +119,7 @@ class NaiveBayesClassifier(CategoricalClassifier):
         *,
         pseudocount: float = 1.0,
         class_pseudocount: float | None = None,
+        relevance_prior: float | None = None,
         priors: Any = None,
         states: States | None = None,
         categorical: Categorical = None,
@@ -114,6 +130,7 @@ class NaiveBayesClassifier(CategoricalClassifier):
     ) -> None:
         self.pseudocount = pseudocount
         self.class_pseudocount = class_pseudocount
+        self.relevance_prior = relevance_prior
         self.priors = priors
         self.states = states
         self.categorical = categorical
@@ -148,6 +165,8 @@ class NaiveBayesClassifier(CategoricalClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if self.relevance_prior is not None:
+            check_relevance_prior(self.relevance_prior, self.pseudocount, em=bool(self.em))
         floor = self.variance_floor
         if isinstance(floor, bool) or not isinstance(floor, (int, float, np.number)) or not 0 < floor < np.inf:
             raise DataError(f"variance_floor must be a number above 0, not {floor!r}")
@@ -170,10 +189,28 @@ class NaiveBayesClassifier(CategoricalClassifier):
         for name, variance in zip(self.continuous_features_, variances.tolist(), strict=True):
             if 0 < variance < floor:
                 warnings.warn(
-                    f"{name!r} varies less (variance {variance:.3g}) than what is added to every variance ({floor:.3g}), "
-                    "so it hardly counts: choose another unit for it, or a smaller variance_floor",
+                    f"{name!r} varies less (variance {variance:.3g}) than what is added to all of them, {floor:.3g}, so "
+                    "it hardly counts: choose another unit for it, or a smaller variance_floor",
                     stacklevel=5,
                 )
+
+    def _build(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> None:
+        if self.relevance_prior is not None:
+            tables = [self.counts_.family(child) for child in range(len(self.feature_variables_))]
+            self._log_odds = [relevance_log_odds(counts, self.pseudocount, self.relevance_prior) for counts in tables]
+            names = [variable.name for variable in self.feature_variables_]
+            self.relevance_ = dict(zip(names, expit(self._log_odds).tolist(), strict=True))
+        super()._build(codes, labels, weights)
+
+    def _conditional(self, child: int, counts: FloatArray) -> FloatArray:
+        if self.relevance_prior is None:
+            return super()._conditional(child, counts)
+        return averaged_table(counts, self.pseudocount, self._log_odds[child])
+
+    def _held_out_conditional(self, family: Family, codes: Codes, own: FloatArray) -> FloatArray:
+        if self.relevance_prior is None:
+            return super()._held_out_conditional(family, codes, own)
+        return held_out_averaged(family, codes[family.child], own, self.pseudocount, self._log_odds[family.child])
 
     def _complete(self, rows: TrainingRows) -> None:
         super()._complete(rows)
