@@ -106,6 +106,7 @@ ROWS = {"x": [0, 1, 1, 0, 1], "y": [0, 1, 0, 1, 1]}
 
 @pytest.mark.parametrize(("states", "options"), [
     (10**9, {}), (10**30, {}), (5 * 10**6, {"memory_budget": 10**6}), (2, {"memory_budget": 10}),
+    (10**6, {}), (range(10**9), {}), (1001, {}), (range(2), {"memory_budget": 10}),
 ])  # fmt: skip
 def test_too_many_latent_states_are_refused_at_once(states, options):
     before = time.perf_counter()
@@ -114,6 +115,18 @@ def test_too_many_latent_states_are_refused_at_once(states, options):
     with pytest.raises(TooLargeError, match="latent 'H' with"):
         structural_em(ROWS, latent={"H": states}, **options)
     assert time.perf_counter() - before < 1
+
+
+def test_a_latent_variable_may_have_as_many_states_as_rows_or_labels_of_a_column():
+    fit_em(MEASURED, ROWS, latent={"H": 1000}, starts=1, max_iter=1)
+    weighted = Dataset(ROWS, weights=[500] * 5)
+    fit_em(MEASURED, weighted, latent={"H": 2500}, starts=1, max_iter=1)
+    with pytest.raises(TooLargeError, match=r"latent 'H' with 2,501 states: 2500 rows .*; the limit is 2,500"):
+        fit_em(MEASURED, weighted, latent={"H": 2501}, starts=1, max_iter=1)
+    shown = {**ROWS, "H": [0, None, 4999, None, None]}
+    assert fit_em(MEASURED, shown, latent={"H": range(5000)}, max_iter=1).network.variable("H").cardinality == 5000
+    with pytest.raises(TooLargeError, match="latent 'H' with 5,000 states"):
+        fit_em(MEASURED, ROWS, latent={"H": Variable("H", range(5000))})
 
 
 @pytest.mark.parametrize("budget", [-1, 0, "much", True, None])

@@ -12,7 +12,7 @@ from pgm.factors import CPT, Variable
 from pgm.graph.dag import DAG
 from pgm.learning import UnseenConfigurationWarning
 from pgm.learning.em import fit_em
-from pgm.learning.em.acceleration import extrapolated
+from pgm.learning.em.acceleration import as_tables, extrapolated
 from pgm.network import BayesianNetwork
 from pgm.networks import load
 
@@ -167,9 +167,25 @@ def test_what_is_printed():
     assert str(fit_em(CHAIN, ROWS, acceleration="squarem")).startswith("EM with SQUAREM")
 
 
+def test_what_is_printed_with_a_prior_is_what_rises():
+    start = fit_em(CHAIN, ROWS).network
+    start = network(*(0.98 * start.cpt(name).values + 0.01 for name in "abc"))
+    result = fit_em(CHAIN, ROWS, start=start, pseudocount=50)
+    fallen = result.log_likelihoods[-1] - result.log_likelihoods[0]
+    assert fallen < 0 < result.objectives[-1] - result.objectives[0]
+    line = str(result).splitlines()[1]
+    risen = result.objectives[-1] - result.objectives[0]
+    prior = f"with the log prior {result.objectives[-1]:.4f}, {risen:.4f} above the start"
+    assert line == f"log-likelihood {result.log_likelihood:.4f}; {prior}"
+    plain = fit_em(CHAIN, ROWS)
+    gain = plain.log_likelihoods[-1] - plain.log_likelihoods[0]
+    assert str(plain).splitlines()[1] == f"log-likelihood {plain.log_likelihood:.4f}, {gain:.4f} above the start"
+
+
 def test_extrapolation_stays_among_probabilities():
     steps = [[np.array([p, 1 - p])] for p in (0.5, 0.2, 0.05)]
-    (table,) = extrapolated(*steps)
+    assert min(extrapolated(*steps)[0]) < 0
+    (table,) = as_tables(extrapolated(*steps), steps[2])
     assert table.min() > 0
     assert table.sum() == pytest.approx(1)
     (still,) = extrapolated(steps[2], steps[2], steps[2])

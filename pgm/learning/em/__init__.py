@@ -2,7 +2,8 @@
 
 Read in this order: ``incomplete`` (what the rows know, and which states the hidden have), ``maximization`` (the M
 step), ``starts``, ``iteration`` (the loop and when it stops), ``acceleration`` (SQUAREM), ``fitting`` (`fit_em`); then
-``completed`` (expected counts of any family) and ``structural`` (`structural_em`). The E step is
+``completed`` (expected counts of any family), ``leaf_families`` and ``graph_search`` (better graphs for them) and
+``structural`` (`structural_em`). Continuous leaves are in ``leaves``. The E step is
 :mod:`pgm.inference.expected_counts`.
 """
 

@@ -8,6 +8,10 @@ step. If steps shrink evenly, the limit lies on the curve
 and a = -1 is the two steps of EM themselves. The result is taken only if it is no worse than what EM has reached
 (`pgm.learning.em.iteration`), so the objective never falls.
 
+Tables are extrapolated as they are, and what comes out below zero is put right afterwards (`as_tables`). Means of
+continuous leaves are measured in standard deviations of their column and variances by their logarithms, so that units
+do not matter (`pgm.learning.em.leaves`).
+
 References
 ----------
 Varadhan and Roland (2008), *Scandinavian Journal of Statistics* 35, 335-353, scheme S3.
@@ -21,10 +25,11 @@ import numpy as np
 
 from pgm.factors.factor import FloatArray
 
-__all__ = ["distance", "extrapolated"]
+__all__ = ["SHRINK", "as_tables", "distance", "extrapolated"]
 
-_SHRINK = 0.01
-"""No probability becomes less than this share of what EM makes it: an extrapolation must not end at zero or below."""
+SHRINK = 0.01
+"""No probability and no variance becomes less than this share of what EM makes it: an extrapolation must not end at
+zero or below."""
 
 
 def distance(tables: Sequence[FloatArray], others: Sequence[FloatArray]) -> float:
@@ -40,12 +45,12 @@ def distance(tables: Sequence[FloatArray], others: Sequence[FloatArray]) -> floa
 def extrapolated(
     first: Sequence[FloatArray], second: Sequence[FloatArray], third: Sequence[FloatArray]
 ) -> list[FloatArray]:
-    """Return the tables that three successive estimates of EM point to.
+    """Return the point that three successive estimates of EM point to; it need not be one of tables.
 
     Parameters
     ----------
     first, second, third
-        The tables before, between and after two steps of EM.
+        The parameters before, between and after two steps of EM, in coordinates that may have any value.
 
     Examples
     --------
@@ -60,8 +65,17 @@ def extrapolated(
     if bend == 0 or length <= bend:
         return list(third)
     a = -length / bend
+    return [start - 2 * a * step + a * a * change for start, step, change in zip(first, steps, bends, strict=True)]
+
+
+def as_tables(points: Sequence[FloatArray], near: Sequence[FloatArray]) -> list[FloatArray]:
+    """Return a point as tables: no entry much less than in tables nearby, and every row of sum one.
+
+    >>> as_tables([np.array([1.2, -0.2])], [np.array([0.9, 0.1])])[0].round(4).tolist()
+    [0.9992, 0.0008]
+    """
     made = []
-    for start, step, change, end in zip(first, steps, bends, third, strict=True):
-        table = np.maximum(start - 2 * a * step + a * a * change, _SHRINK * end)
-        made.append(table / table.sum(axis=-1, keepdims=True))
+    for point, table in zip(points, near, strict=True):
+        positive = np.maximum(point, SHRINK * table)
+        made.append(positive / positive.sum(axis=-1, keepdims=True))
     return made

@@ -4,12 +4,15 @@ Under a network, a row that leaves cells open stands for all its completions, ea
 weight. If these are not too many they are written down, as a `Dataset` with weights, and any search counts it as fast
 as complete data. If they are too many, `ExpectedFamilies` finds the expected counts of each family that is asked for by
 inference: exact as well, and slower.
+
+Continuous leaves take part in the posterior, and their columns go along as they are: numbers that are missing stay
+missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +20,10 @@ from numpy.typing import NDArray
 from pgm.data import CountSource, Dataset
 from pgm.data.counts import CountTable, Family
 from pgm.data.source import CountsOnly
-from pgm.errors import DataError
+from pgm.errors import DataError, TooLargeError
 from pgm.factors.factor import FloatArray
-from pgm.factors.size import MEMORY_BUDGET, check_size
+from pgm.factors.gaussian import log_normal_density
+from pgm.factors.size import MEMORY_BUDGET, check_size, format_count
 from pgm.factors.variable import Variable
 from pgm.inference.expected_counts import ExpectedCounts
 from pgm.inference.hidden_parts import distinct_rows
@@ -27,7 +31,7 @@ from pgm.inference.row_groups import Table
 from pgm.learning.em.incomplete import IncompleteData
 from pgm.network import BayesianNetwork
 
-__all__ = ["Completion", "ExpectedFamilies", "completed", "enumerated"]
+__all__ = ["Completion", "ExpectedFamilies", "completed"]
 
 Completion: TypeAlias = Literal["expected", "most probable"]
 """Whether rows stand for all their completions, or for the best."""
@@ -65,24 +69,53 @@ def completed(
         If a row has probability zero.
     DataError
         If there is no such completion.
+    TooLargeError
+        For too many completions of rows with continuous cells, which have to be written down.
     """
+    data = problem.data
+    numbers = {name: data.numbers(name) for name in problem.leaves}
     if completion == "most probable":
-        full = net.impute(problem.data, memory_budget=memory_budget, progress=False)
-        return full.select(problem.dag.nodes)
+        full = net.impute(data, memory_budget=memory_budget, progress=False)
+        return Dataset.from_codes(
+            problem.variables, [full.codes(node) for node in problem.dag.nodes], data.weights, numbers
+        )
     if completion != "expected":
         raise DataError(f"completion must be 'expected' or 'most probable', not {completion!r}")
-    columns = _columns(problem)
-    first, kind = distinct_rows(columns)
-    data = problem.data
-    weights = np.bincount(kind, data.weights, len(first)).astype(np.float64)
-    seen = weights > 0
-    rows = [column[first[seen]] for column in columns]
-    sizes = np.ones(int(seen.sum()))
-    for variable, column in zip(problem.variables, rows, strict=True):
+    rows = _distinct(problem)
+    sizes = np.ones(len(rows.weights))
+    for variable, column in zip(problem.variables, rows.codes, strict=True):
         sizes *= np.where(column == variable.cardinality, variable.cardinality, 1)
-    if sizes.sum() * len(rows) <= most_cells:
-        return enumerated(problem, net, rows, weights[seen], sizes.astype(np.intp))
-    return CountsOnly(ExpectedFamilies(problem, net, memory_budget=memory_budget))
+    n_columns = len(rows.codes) + len(rows.numbers)
+    if sizes.sum() * n_columns <= most_cells:
+        return _enumerated(problem, net, rows, sizes.astype(np.intp))
+    if not problem.leaves:
+        return CountsOnly(ExpectedFamilies(problem, net, memory_budget=memory_budget))
+    raise TooLargeError(
+        f"the rows have {format_count(int(sizes.sum()))} completions of {n_columns} columns; with continuous columns "
+        f"they are written down, {format_count(most_cells)} cells at most: use completion='most probable'"
+    )
+
+
+class _Rows(NamedTuple):
+    """Rows with holes, equal ones once where there are no continuous cells."""
+
+    codes: list[NDArray[Any]]
+    """Of each variable; the cardinality where a cell is missing."""
+    numbers: list[FloatArray]
+    """Of each leaf; NaN where a cell is missing."""
+    weights: FloatArray
+
+
+def _distinct(problem: IncompleteData) -> _Rows:
+    """Return the rows that have a weight."""
+    columns, data = _columns(problem), problem.data
+    first, kind = distinct_rows(columns)
+    if problem.leaves:
+        first = kind = np.arange(data.n_rows)
+    weights = np.bincount(kind, data.weights, len(first)).astype(np.float64)
+    seen = first[weights > 0]
+    numbers = [data.numbers(name)[seen] for name in problem.leaves]
+    return _Rows([column[seen] for column in columns], numbers, weights[weights > 0])
 
 
 def _columns(problem: IncompleteData) -> list[NDArray[Any]]:
@@ -96,45 +129,43 @@ def _columns(problem: IncompleteData) -> list[NDArray[Any]]:
     ]
 
 
-def enumerated(
-    problem: IncompleteData,
-    net: BayesianNetwork,
-    rows: Sequence[NDArray[Any]],
-    weights: FloatArray,
-    sizes: NDArray[np.intp],
-) -> Dataset:
-    """Return all completions of some rows, each with its share of the row's weight.
-
-    Parameters
-    ----------
-    problem, net
-        The variables, and the network that gives the shares.
-    rows, weights
-        Codes of each variable, with holes, and the weight of each row.
-    sizes
-        Number of completions of each row.
-    """
+def _enumerated(problem: IncompleteData, net: BayesianNetwork, rows: _Rows, sizes: NDArray[np.intp]) -> Dataset:
+    """Return all completions of some rows, so many of each, with their shares of the row's weight."""
     starts = np.cumsum(sizes) - sizes
     left = np.arange(sizes.sum()) - np.repeat(starts, sizes)
     full = []
-    for variable, column in zip(problem.variables, rows, strict=True):
+    for variable, column in zip(problem.variables, rows.codes, strict=True):
         codes = np.repeat(column, sizes)
         hidden = codes == variable.cardinality
         codes[hidden] = left[hidden] % variable.cardinality
         left[hidden] //= variable.cardinality
         full.append(codes)
-    number = {variable.name: place for place, variable in enumerate(problem.variables)}
-    logs = np.zeros(len(left))
-    for cpt in net.cpts:
-        with np.errstate(divide="ignore"):
-            logs += np.log(cpt.values)[tuple(full[number[name]] for name in cpt.names)]
+    numbers = {name: np.repeat(column, sizes) for name, column in zip(problem.leaves, rows.numbers, strict=True)}
+    logs = _log_probabilities(problem, net, full, numbers)
     peak = np.maximum.reduceat(logs, starts)
     if np.isneginf(peak).any():
         ExpectedFamilies(problem, net).count([(problem.variables[0].name, ())])  # raises, and names the row
     shares = np.exp(logs - np.repeat(peak, sizes))
-    shares *= np.repeat(weights / np.add.reduceat(shares, starts), sizes)
+    shares *= np.repeat(rows.weights / np.add.reduceat(shares, starts), sizes)
     kept = shares > 0
-    return Dataset.from_codes(problem.variables, [column[kept] for column in full], shares[kept])
+    numbers = {name: column[kept] for name, column in numbers.items()}
+    return Dataset.from_codes(problem.variables, [column[kept] for column in full], shares[kept], numbers)
+
+
+def _log_probabilities(
+    problem: IncompleteData, net: BayesianNetwork, codes: Sequence[NDArray[Any]], numbers: Mapping[str, FloatArray]
+) -> FloatArray:
+    """Return ln P(row) of rows whose discrete cells are all known; numbers that are missing are left out."""
+    place = {variable.name: number for number, variable in enumerate(problem.variables)}
+    logs = np.zeros(len(codes[0]))
+    for cpt in net.cpts:
+        with np.errstate(divide="ignore"):
+            logs += np.log(cpt.values)[tuple(codes[place[name]] for name in cpt.names)]
+    for name, column in numbers.items():
+        leaf = net.gaussians[name]
+        states = tuple(codes[place[parent.name]] for parent in leaf.parents)
+        logs += np.where(np.isnan(column), 0.0, log_normal_density(column, leaf.means[states], leaf.variances[states]))
+    return logs
 
 
 class ExpectedFamilies:

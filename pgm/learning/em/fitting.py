@@ -20,6 +20,7 @@ from pgm.learning.constraints import checked_generator
 from pgm.learning.em.incomplete import (
     IncompleteData,
     Latent,
+    check_latent_sizes,
     checked_budget,
     incomplete_data,
     latent_variables,
@@ -113,7 +114,8 @@ def fit_em(
         Children whose tables are not learned: they are as in ``dag``, or in ``start``, which must be a network.
     shared
         Groups of children that have one table together, such as tosses of the same coin. They need the same states in
-        the same order, and so do their parents, first with first and so on.
+        the same order, and so do their parents, first with first and so on. Like ``fixed``, for tables only: means and
+        variances of continuous leaves are always learned, each by itself.
     hard
         Count the most probable completion of each row instead of all by their probability: faster to converge, biased.
     acceleration
@@ -137,8 +139,9 @@ def fit_em(
     TableError
         As `fit_parameters`.
     TooLargeError
-        If the tables of the network, or those for a single row, would exceed the memory budget; the former before
-        anything is counted.
+        If the tables of the network, those for a single row, or those of what the leaves show, would exceed the memory
+        budget; and if a latent variable has more states than there are rows, beyond a thousand. Before anything is
+        counted, but for single rows.
 
     Warns
     -----
@@ -176,11 +179,10 @@ def fit_em(
     chosen_prior = dirichlet_prior(pseudocount, equivalent_sample_size, prior, prior_weight)
     nets = [net for net in (dag, start) if isinstance(net, BayesianNetwork)]
     graph, budget = as_dag(dag), checked_budget(memory_budget)
+    check_latent_sizes(latent, data)
     for net in nets:
         data = with_continuous_columns(net, graph, data, latent_variables(latent) | _declared(net))
     names = continuous_nodes(graph, data)
-    if names and acceleration:
-        raise DataError(f"acceleration is for tables only, and {listing(names)} continuous: leave it out")
     discrete = graph.subgraph([node for node in graph.nodes if node not in names]) if names else graph
     problem = incomplete_data(discrete, data, latent, nets, budget, names)
     problem.check_tables(memory_budget, chosen_prior.copies)
@@ -249,7 +251,7 @@ def _number_of_starts(starts: int | None, problem: IncompleteData) -> int:
 
 def _fixed_tables(problem: IncompleteData, fixed: Iterable[str], nets: list[BayesianNetwork]) -> dict[int, FloatArray]:
     """Return the tables that are not learned, by number."""
-    names = check_fixed(fixed, problem.dag.nodes)
+    names = check_fixed(fixed, problem.dag.nodes, problem.leaves)
     if names and not nets:
         raise DataError(f"fixed={names!r}: where are the tables? Give a network as the graph or as start=")
     tables = problem.tables_of(nets[0], names) if names else {}
@@ -264,7 +266,7 @@ def _m_step(
     shared: Iterable[Iterable[str]],
 ) -> Maximization:
     families = problem.families
-    owners = owners_of(families, shared)
+    owners = owners_of(families, shared, problem.leaves)
     torn = [number for number, owner in enumerate(owners) if (number in fixed) != (owner in fixed)]
     if torn:
         raise DataError(f"{families[torn[0]][-1].name!r} shares a table, so it is fixed only if all of its group are")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,16 +20,28 @@ from pgm.inference.options import check_budget
 from pgm.inference.row_groups import Table
 from pgm.network import BayesianNetwork
 
-__all__ = ["IncompleteData", "Latent", "checked_budget", "incomplete_data", "latent_variables", "whole_number"]
+__all__ = [
+    "COPIES",
+    "IncompleteData",
+    "Latent",
+    "check_latent_sizes",
+    "checked_budget",
+    "incomplete_data",
+    "latent_variables",
+    "whole_number",
+]
 
 Latent: TypeAlias = Mapping[str, Sequence[Label] | int | Variable]
 """The states of variables that the data hide: labels, or how many."""
 
-_COPIES = 16
+COPIES = 16
 """Arrays of the size of all tables together that a run of EM holds at once: tables, counts and vectors of both."""
 
 _LABEL_BYTES = 200
 """About what the label of a state takes."""
+
+_FEW_STATES = 1000
+"""So many states a latent variable may have, however few the rows are."""
 
 
 class IncompleteData(NamedTuple):
@@ -79,7 +91,7 @@ class IncompleteData(NamedTuple):
         TooLargeError
             Names the child with a table that is too large alone.
         """
-        copies += _COPIES
+        copies += COPIES
         budget, n_rows = int(memory_budget / copies), self.data.n_rows
         try:
             cells = [family_cells(family, n_rows, budget=budget) for family in self.families]
@@ -175,22 +187,61 @@ def latent_variables(latent: Latent | None, memory_budget: int = MEMORY_BUDGET) 
             if states.name != name:
                 raise DataError(f"latent {name!r} is given a variable called {states.name!r}")
             made[name] = states
-        elif isinstance(states, (int, np.integer)):
-            if isinstance(states, bool) or states < 1:
-                raise DataError(f"latent {name!r} needs at least one state, not {states!r}")
-            made[name] = Variable(name, _numbered(name, int(states), memory_budget))
-        else:
-            made[name] = Variable(name, states)
+            continue
+        number = _n_states(name, states)
+        if number is not None and number > 1 and number * _LABEL_BYTES > memory_budget:
+            size, limit = format_bytes(number * _LABEL_BYTES), format_bytes(int(memory_budget))
+            message = f"latent {name!r} with {format_count(number)} states: their labels alone would take {size}"
+            raise TooLargeError(f"{message}; the limit is {limit}")
+        made[name] = Variable(name, range(int(states)) if isinstance(states, (int, np.integer)) else states)
     return made
 
 
-def _numbered(name: str, states: int, memory_budget: int) -> range:
-    """Return the labels of a variable of which only the number of states is given."""
-    if states > 1 and states * _LABEL_BYTES > memory_budget:
-        size, limit = format_bytes(states * _LABEL_BYTES), format_bytes(int(memory_budget))
-        message = f"latent {name!r} with {format_count(states)} states: their labels alone would take {size}"
-        raise TooLargeError(f"{message}; the limit is {limit}")
-    return range(states)
+def _n_states(name: str, states: object) -> int | None:
+    """Return the number of states of a variable as it was declared; None for what cannot be counted."""
+    if isinstance(states, (int, np.integer)):
+        if isinstance(states, bool) or states < 1:
+            raise DataError(f"latent {name!r} needs at least one state, not {states!r}")
+        return int(states)
+    return len(states) if isinstance(states, Sized) else None
+
+
+def check_latent_sizes(latent: Latent | None, data: object) -> None:
+    """Raise at once, before labels are made, if a latent variable has more states than rows could tell apart.
+
+    Parameters
+    ----------
+    latent
+        As declared. A variable with a column is not meant: the labels of its states say which they are.
+    data
+        The rows.
+
+    Raises
+    ------
+    TooLargeError
+        Says how many states and rows there are.
+
+    Examples
+    --------
+    >>> check_latent_sizes({"H": 10**6}, {"x": [0, 1]})
+    Traceback (most recent call last):
+    ...
+    pgm.errors.TooLargeError: latent 'H' with 1,000,000 states: 2 rows cannot tell so many apart; the limit is 1,000
+    """
+    if not isinstance(latent, Mapping) or (isinstance(data, CountSource) and not isinstance(data, Dataset)):
+        return  # refused elsewhere
+    if isinstance(data, Dataset):
+        columns: Iterable[str] = data.names
+        n_rows = max(data.n_rows, int(data.total_weight))
+    else:
+        table: Mapping[str, Any] = read_columns(data)
+        columns, n_rows = table, max((len(column) for column in table.values()), default=0)
+    for name, states in latent.items():
+        number = states.cardinality if isinstance(states, Variable) else _n_states(name, states)
+        limit = max(n_rows, _FEW_STATES)
+        if name not in columns and number is not None and number > limit:
+            message = f"latent {name!r} with {format_count(number)} states: {counted(n_rows, 'row')} cannot tell"
+            raise TooLargeError(f"{message} so many apart; the limit is {limit:,}")
 
 
 def incomplete_data(

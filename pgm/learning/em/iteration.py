@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Literal, NamedTuple, TypeAlias
 
-from pgm.errors import DataError
+from pgm.errors import DataError, EvidenceError, ImpossibleEvidenceError
 from pgm.factors.factor import FloatArray
 from pgm.inference.expected_counts import Expectation, ExpectedCounts
 from pgm.learning.em.acceleration import distance, extrapolated
@@ -159,16 +159,22 @@ class _Climber:
     def jump(self, first: _Point, second: _Point) -> _Point:
         """Go where two steps of EM point to if that is no worse than the first of them, else take the second."""
         third = self._m_step.tables(second.expectation.tables)
-        chosen = self._m_step.chosen
-        tables = extrapolated(chosen(first.tables), chosen(second.tables), chosen(third))
-        found = self.look_at(self._m_step.with_learned(tables))
-        if found.objective >= second.objective:
+        points = [self._m_step.coordinates(tables) for tables in (first.tables, second.tables, third)]
+        found = self._looked_at(self._m_step.from_coordinates(extrapolated(*points), third))
+        if found is not None and found.objective >= second.objective:
             prior = self._m_step.log_prior(third)
             self.run.q_values.append(self.q(third, prior, second))
         else:
             found = self.maximised(second)
         self.go_to(found)
         return found
+
+    def _looked_at(self, tables: Tables) -> _Point | None:
+        """Return a point, or None where rows are too improbable to be computed with, as they may be in the distance."""
+        try:
+            return self.look_at(tables)
+        except (EvidenceError, ImpossibleEvidenceError):
+            return None
 
 
 def climb(

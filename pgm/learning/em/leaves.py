@@ -20,21 +20,24 @@ Machine Learning*, section 9.3.2.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgm.data import Dataset
-from pgm.errors import DataError, EvidenceError
+from pgm.data.checks import counted
+from pgm.errors import DataError, EvidenceError, TooLargeError, listing
 from pgm.factors.factor import FloatArray
 from pgm.factors.gaussian import ConditionalGaussian
-from pgm.factors.size import MEMORY_BUDGET
+from pgm.factors.size import MEMORY_BUDGET, check_size, format_bytes
 from pgm.factors.variable import Variable
 from pgm.inference.densities import Density, densities
 from pgm.inference.expected_counts import Expectation, ExpectedCounts
 from pgm.inference.row_groups import Table
+from pgm.learning.em.acceleration import SHRINK
+from pgm.learning.em.incomplete import COPIES
 from pgm.learning.em.maximization import Maximization, Tables
 from pgm.learning.parameters.gaussians import estimate_gaussian, smallest_variance
 from pgm.network import BayesianNetwork
@@ -55,6 +58,8 @@ class Leaf(NamedTuple):
     parents: tuple[Variable, ...]
     floor: float
     """The least variance."""
+    scale: float
+    """Standard deviation of all its numbers, the unit of its means; 1 if they are all equal."""
 
     def gaussian(self, parameters: FloatArray) -> ConditionalGaussian:
         """Return the distribution that an array of parameters stands for."""
@@ -80,16 +85,31 @@ def leaves_of(
     found = []
     for name, parents in zip(names, families, strict=True):
         known = ~np.isnan(data.numbers(name))
-        weights = _weights(data)[known]
+        numbers, weights = data.numbers(name)[known], _weights(data)[known]
         if not weights.sum() > 0:
             raise DataError(f"no row knows the continuous leaf {name!r}, or none with a weight")
-        floor = smallest_variance(name, data.numbers(name)[known], weights, min_variance)
-        found.append(Leaf(name, tuple(parents), floor))
+        floor = smallest_variance(name, numbers, weights, min_variance)
+        variance = np.average((numbers - np.average(numbers, weights=weights)) ** 2, weights=weights)
+        found.append(Leaf(name, tuple(parents), floor, math.sqrt(variance) or 1.0))
     return found
 
 
 def _weights(data: Dataset) -> FloatArray:
     return np.ones(data.n_rows) if data.weights is None else data.weights
+
+
+def _check_room(
+    groups: Collection[Sequence[Variable]], leaves: Sequence[Leaf], n_rows: int, memory_budget: int
+) -> None:
+    """Raise unless there is room for the densities of all rows in all parent configurations, and the work on them."""
+    configurations = sum(math.prod(parent.cardinality for parent in parents) for parents in groups)
+    names = listing(leaf.name for leaf in leaves if leaf.parents)
+    what = f"the densities of {names} in {counted(n_rows, 'row')} by {counted(configurations, 'parent configuration')}"
+    try:
+        check_size([configurations, n_rows], what, memory_budget // COPIES)
+    except TooLargeError as error:
+        whole = f"EM works on {COPIES} arrays of that size, and memory_budget is {format_bytes(memory_budget)}"
+        raise TooLargeError(f"{error}; {whole}") from None
 
 
 class ExpectedWithLeaves:
@@ -104,7 +124,12 @@ class ExpectedWithLeaves:
     leaves
         The leaves.
     memory_budget
-        Bytes that the tables of a contraction may take.
+        Bytes that the tables of a contraction may take, and what the leaves show.
+
+    Raises
+    ------
+    TooLargeError
+        If there are too many rows times parent configurations; names the leaves and says how many.
     """
 
     def __init__(
@@ -126,6 +151,7 @@ class ExpectedWithLeaves:
         for leaf in leaves:
             if leaf.parents:
                 groups.setdefault(frozenset(parent.name for parent in leaf.parents), leaf.parents)
+        _check_room(groups.values(), leaves, self._n_rows, memory_budget)
         columns = {number[name]: codes for name, codes in self._codes.items()}
         columns |= {len(variables) + place: np.arange(self._n_rows, dtype=np.uint32) for place in range(len(groups))}
         reports = [Variable(f"the numbers below {', '.join(sorted(names))}", range(self._n_rows)) for names in groups]
@@ -232,10 +258,31 @@ class MaximizationWithLeaves:
         """Return what is learned."""
         return [*self._inner.chosen(tables[: self._n_tables]), *tables[self._n_tables :]]
 
-    def with_learned(self, tables: Sequence[FloatArray]) -> Tables:
-        """Return all tables and leaves, given those that are learned."""
-        n_leaves = len(self._leaves)
-        return [*self._inner.with_learned(tables[: len(tables) - n_leaves]), *tables[len(tables) - n_leaves :]]
+    def coordinates(self, tables: Sequence[FloatArray]) -> Tables:
+        """Return what is learned in the coordinates of extrapolations.
+
+        These are tables as they are, means in standard deviations of their column, and logarithms of variances.
+        """
+        made = self._inner.coordinates(tables[: self._n_tables])
+        for leaf, parameters in zip(self._leaves, tables[self._n_tables :], strict=True):
+            means, variances = parameters[..., 0], parameters[..., 1]
+            made.append(np.stack([means / leaf.scale, np.log(variances)], axis=-1))
+        return made
+
+    def from_coordinates(self, points: Sequence[FloatArray], near: Sequence[FloatArray]) -> Tables:
+        """Return all tables and leaves for an extrapolated point, not too far from those nearby.
+
+        Means stay within the numbers of their column, and variances within some factor, and above their floor.
+        """
+        n_learned = len(points) - len(self._leaves)
+        made = self._inner.from_coordinates(points[:n_learned], near[: self._n_tables])
+        leaves = zip(self._leaves, self._numbers, points[n_learned:], near[self._n_tables :], strict=True)
+        for leaf, numbers, point, parameters in leaves:
+            means = np.clip(point[..., 0] * leaf.scale, np.nanmin(numbers), np.nanmax(numbers))
+            logs, furthest = np.log(parameters[..., 1]), -np.log(SHRINK)
+            variances = np.exp(np.clip(point[..., 1], logs - furthest, logs + furthest))
+            made.append(np.stack([means, np.maximum(variances, leaf.floor)], axis=-1))
+        return made
 
     def expected_log_likelihood(self, tables: Sequence[FloatArray], counts: Sequence[FloatArray]) -> float:
         """Return the expected log-likelihood of completed rows."""

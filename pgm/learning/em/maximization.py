@@ -10,6 +10,7 @@ import numpy as np
 from pgm.errors import DataError, UnknownNameError, listing
 from pgm.factors.factor import FloatArray
 from pgm.factors.variable import Variable
+from pgm.learning.em.acceleration import as_tables
 from pgm.learning.parameters.estimation import TableEstimator
 
 __all__ = ["Maximization", "Tables", "check_fixed", "expected_log_likelihood", "owners_of", "prior_exponents"]
@@ -17,7 +18,9 @@ __all__ = ["Maximization", "Tables", "check_fixed", "expected_log_likelihood", "
 Tables = list[FloatArray]
 
 
-def owners_of(families: Sequence[Sequence[Variable]], shared: Iterable[Iterable[str]]) -> list[int]:
+def owners_of(
+    families: Sequence[Sequence[Variable]], shared: Iterable[Iterable[str]], leaves: Sequence[str] = ()
+) -> list[int]:
     """Return for each family the first one that has the same table; mostly that is itself.
 
     Parameters
@@ -26,14 +29,16 @@ def owners_of(families: Sequence[Sequence[Variable]], shared: Iterable[Iterable[
         The parents, then the child.
     shared
         Groups of children whose tables are one and the same.
+    leaves
+        Continuous leaves, which have no tables.
 
     Raises
     ------
     UnknownNameError
         For a name that is no child.
     DataError
-        If a name is in two groups, or the tables of a group have different shapes or other states, or the same states
-        in another order: cells are matched by position.
+        If a name is in two groups or is that of a leaf, or the tables of a group have different shapes or other states,
+        or the same states in another order: cells are matched by position.
 
     Examples
     --------
@@ -49,6 +54,7 @@ def owners_of(families: Sequence[Sequence[Variable]], shared: Iterable[Iterable[
             raise DataError(f"shared is a list of groups of names, such as [['x', 'y']], not {group!r} alone")
         names = list(group)
         for name in names:
+            _check_has_table(name, leaves, "shared")
             if name not in place:
                 raise UnknownNameError(f"shared names no node {name!r}; the nodes are {listing(place)}")
             if name in seen:
@@ -73,19 +79,27 @@ def _check_alike(family: Sequence[Variable], other: Sequence[Variable]) -> None:
             raise DataError(f"{what}: {states}{hint}")
 
 
-def check_fixed(fixed: Iterable[str], nodes: Sequence[str]) -> list[str]:
+def check_fixed(fixed: Iterable[str], nodes: Sequence[str], leaves: Sequence[str] = ()) -> list[str]:
     """Return the names of tables that are not learned, checked.
 
     Raises
     ------
     UnknownNameError
         For a name that is no node.
+    DataError
+        For a continuous leaf.
     """
     names = [fixed] if isinstance(fixed, str) else list(fixed)
     for name in names:
+        _check_has_table(name, leaves, "fixed")
         if name not in nodes:
             raise UnknownNameError(f"fixed names no node {name!r}; the nodes are {listing(nodes)}")
     return names
+
+
+def _check_has_table(name: str, leaves: Sequence[str], option: str) -> None:
+    if name in leaves:
+        raise DataError(f"{option} is for tables: {name!r} is continuous, its means and variances are always learned")
 
 
 def prior_exponents(estimator: TableEstimator) -> Tables:
@@ -154,6 +168,14 @@ class Maximization(NamedTuple):
     def with_learned(self, tables: Sequence[FloatArray]) -> Tables:
         """Return all tables, given those that are learned."""
         return self._spread(tables)
+
+    def coordinates(self, tables: Sequence[FloatArray]) -> Tables:
+        """Return what is learned in the coordinates of extrapolations: the tables as they are."""
+        return self.chosen(tables)
+
+    def from_coordinates(self, points: Sequence[FloatArray], near: Sequence[FloatArray]) -> Tables:
+        """Return all tables for an extrapolated point, no entry much less than in the tables nearby."""
+        return self._spread(as_tables(points, self.chosen(near)))
 
 
 def expected_log_likelihood(tables: Sequence[FloatArray], counts: Sequence[FloatArray]) -> float:

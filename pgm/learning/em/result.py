@@ -70,10 +70,11 @@ class EMResult:
         return f"<EMResult: log-likelihood {self.log_likelihood:.4f}, {how} in {self.iterations} iterations{starts}>"
 
     def __str__(self) -> str:
-        gain = self.log_likelihoods[-1] - self.log_likelihoods[0]
+        reached, begun = self.objectives[-1], self.objectives[0]
+        with_prior = f"; with the log prior {reached:.4f}" if self.objectives != self.log_likelihoods else ""
         lines = [
             f"{self.method}: {self.network!r}",
-            f"log-likelihood {self.log_likelihood:.4f}, {gain:.4f} above the start",
+            f"log-likelihood {self.log_likelihood:.4f}{with_prior}, {reached - begun:.4f} above the start",
             f"{self.iterations} iterations; {_REASONS[self.stopped_by]}",
         ]
         if len(self.start_objectives) > 1:

@@ -4,6 +4,9 @@ EM around a structure search: fit the tables of the present graph by EM; complet
 them; search for a graph that scores better on the completed rows; and so on, until none is found. A better score on
 expected counts means a better penalised likelihood of what the rows know (Friedman 1997): it ends at a local optimum.
 
+The searches are for discrete variables. Continuous columns are leaves, and the parents of each are sought on the same
+completed rows by `pgm.learning.em.leaf_families`.
+
 References
 ----------
 Friedman (1997), *Proc. 14th Int. Conf. on Machine Learning*, 125-133. Friedman (1998), *Proc. 14th Conf. on Uncertainty
@@ -13,65 +16,42 @@ in Artificial Intelligence*, 129-138. Koller and Friedman (2009), section 19.4.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from pgm.data import CountSource, Dataset
-from pgm.data.checks import check_discrete
+from pgm.data import Dataset
 from pgm.data.frames import read_columns
-from pgm.errors import DataError, UnknownNameError, listing
-from pgm.factors.cpt import CPT
+from pgm.errors import DataError, GraphError, listing
 from pgm.factors.size import MEMORY_BUDGET
+from pgm.factors.variable import Variable
 from pgm.graph.base import Edge, Names
 from pgm.graph.dag import DAG
 from pgm.learning.constraints import Constraints, checked_generator
 from pgm.learning.em.completed import Completion, completed
 from pgm.learning.em.fitting import fit_em
+from pgm.learning.em.graph_search import GAIN, GraphSearch, Search, counted_network, named_search, without
 from pgm.learning.em.incomplete import (
     IncompleteData,
     Latent,
+    check_latent_sizes,
     checked_budget,
     incomplete_data,
     latent_variables,
     whole_number,
 )
+from pgm.learning.em.leaves import leaves_of
 from pgm.learning.em.result import EMResult, StructuralEMResult, StructuralStep
-from pgm.learning.parameters.estimation import estimate_table
 from pgm.learning.parameters.fitting import UnseenConfigurationWarning
+from pgm.learning.parameters.gaussians import continuous_nodes, with_continuous_columns
+from pgm.learning.scores.decomposable import Score
+from pgm.learning.scores.information import PenalizedLikelihood
 from pgm.learning.scores.scoring import AnyScore, get_score
-from pgm.learning.scores.scoring import score as score_of
 from pgm.network import BayesianNetwork
 from pgm.progress import Progress
 
-__all__ = ["Search", "structural_em"]
-
-SEARCHES = {
-    "exact_search": "pgm.learning.exact.exact_search",
-    "ges": "pgm.learning.search.ges",
-    "hill_climb": "pgm.learning.search.hill_climbing",
-    "learn_structure": "pgm.learning.search.learn_structure",
-    "order_search": "pgm.learning.search.order_search",
-    "tabu_search": "pgm.learning.search.tabu",
-}
-"""Where the searches live that can be called by name."""
-
-GAIN = 1e-6
-"""A graph that scores better by no more than this is no better."""
-
-
-class Found(Protocol):
-    """What a search must return."""
-
-    @property
-    def dag(self) -> DAG:
-        """The graph found."""
-
-
-Search: TypeAlias = str | Callable[..., Found]
-"""A search by name, or a function called as ``search(data, score, required=..., forbidden=..., ...)``."""
+__all__ = ["structural_em"]
 
 
 def structural_em(
@@ -98,12 +78,14 @@ def structural_em(
     Parameters
     ----------
     data
-        A `Dataset`, or anything one can be made of; every column is a node.
+        A `Dataset`, or anything one can be made of; every column is a node. Continuous columns are leaves, which have
+        discrete parents and no children.
     score
-        A name such as ``"bic"``, or a score object.
+        A name such as ``"bic"``, or a score object. With continuous columns loglik, aic, bic or ebic.
     search
         ``"hill_climb"``, ``"tabu_search"``, ``"order_search"``, ``"ges"``, ``"exact_search"`` or ``"learn_structure"``;
-        or a function that is called as these are.
+        or a function that is called as these are. It is for the discrete variables; the parents of continuous leaves
+        are found by adding and leaving out one at a time.
     latent
         States of variables that have no column, ``{"H": ["a", "b"]}``; they are nodes as well.
     required, forbidden, tiers, max_parents
@@ -132,16 +114,20 @@ def structural_em(
     UnknownNameError
         For an unknown score or search, and names that are no columns.
     GraphError
-        For constraints that cannot hold together; names the edges.
+        For constraints that cannot hold together, and for a continuous column that is to have a child; names the edges.
     DataError
-        For options out of range, and a search that returns no graph.
+        For options out of range, a search that returns no graph, and a score that does not know continuous columns.
     MissingDataError, TooLargeError
-        As the search and `fit_em`.
+        As the search and `fit_em`; and if rows with continuous cells have too many completions.
 
     Notes
     -----
     Rows are completed in full where that makes no more than 64 MiB of codes; beyond, each family that the search asks
-    for costs an E step.
+    for costs an E step, and with continuous columns the rows are refused.
+
+    The discrete part of the graph and the parents of each leaf are sought apart, which loses nothing: leaves have no
+    children, and a score is a sum over families. Only what a score or prior says of the number of variables is said of
+    the discrete ones where their families are concerned.
 
     References
     ----------
@@ -154,42 +140,47 @@ def structural_em(
     >>> structural_em({"a": a, "b": b}).dag.edges
     (('a', 'b'),)
     """
-    run_search = _named_search(search)
+    run_search = named_search(search)
     whole_number(max_iter, "max_iter")
     _check_em_options(em_options)
+    check_latent_sizes(latent, data)
     latent = latent_variables(latent, checked_budget(memory_budget))
     measure = get_score(score)
-    names = _nodes(data, latent)
+    data = _with_leaves_of(start, data, latent)
+    names, leaves = _nodes(data, latent)
     constraints = Constraints(names, required, forbidden, tiers, max_parents)
+    _check_leaves(leaves, constraints, measure)
     dag = _first_graph(constraints, start, list(latent))
+    continuous_nodes(dag, data)  # raises if one has a child
     nets = [start] if isinstance(start, BayesianNetwork) else []
-    problem = incomplete_data(dag, data, latent, nets, memory_budget)
-    options = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
-    options |= {"progress": progress, **(search_options or {})}
+    problem = incomplete_data(without(leaves, dag), data, latent, nets, memory_budget, leaves)
+    options = {"progress": progress, **(search_options or {})}
     fitting = {"latent": {v.name: v for v in problem.variables}, "memory_budget": memory_budget, "progress": progress}
     fitting |= {"rng": checked_generator(rng), **(em_options or {})}
+    floors = _floors(problem, dag, fitting)
+    seek = GraphSearch(run_search, measure, constraints, floors, options, memory_budget)
 
     trace: list[StructuralStep] = []
     first = {"start": start} if isinstance(start, BayesianNetwork) and start.dag == dag else {}
     fitted, unseen = _fitted(dag, problem.data, {**fitting, **first})
-    source = completed(problem, fitted.network, completion, memory_budget=memory_budget)
+    rows = seek.rows(completed(problem, fitted.network, completion, memory_budget=memory_budget))
     with Progress("structural EM", total=max_iter, show=progress) as bar:
         while True:
-            found = _graph_of(run_search(source, measure, start=dag, **options), names)
-            final = score_of(dag, source, measure)
-            gain = score_of(found, source, measure) - final
+            found = seek.better(dag, rows)
+            final = seek.score(dag, rows)
+            gain = seek.score(found, rows) - final
             trace.append(StructuralStep(found if gain > GAIN else dag, max(gain, 0.0), fitted.log_likelihood))
             bar.step(gain=f"{gain:.4f}")
             if gain <= GAIN:
                 break
-            dag, problem = found, problem._replace(dag=found)
+            dag, problem = found, problem._replace(dag=without(leaves, found))
             smoothing = 0.0 if completion == "expected" else 1.0
             problem.check_tables(memory_budget)
-            again = {"starts": 1, "start": _counted_network(problem, source, smoothing)}
+            again = {"starts": 1, "start": counted_network(dag, problem, rows, smoothing)}
             fitted, unseen = _fitted(dag, problem.data, {**fitting, **again})
-            source = completed(problem, fitted.network, completion, memory_budget=memory_budget)
+            rows = seek.rows(completed(problem, fitted.network, completion, memory_budget=memory_budget))
             if len(trace) == max_iter:
-                final = score_of(dag, source, measure)
+                final = seek.score(dag, rows)
                 break
     for warning in unseen:
         warnings.warn(warning, stacklevel=2)
@@ -204,28 +195,12 @@ def _fitted(dag: DAG, data: Dataset, options: Mapping[str, Any]) -> tuple[EMResu
     return fitted, [warning.message for warning in caught if isinstance(warning.message, Warning)]
 
 
-def _counted_network(problem: IncompleteData, source: CountSource, smoothing: float) -> BayesianNetwork:
-    """Return the network on the problem's graph with the tables that the completed rows suggest."""
-    nodes = problem.dag.nodes
-    tables = source.count([(node, problem.dag.parents(node)) for node in nodes])
-    return BayesianNetwork(
-        [
-            CPT(child, estimate_table([*above, child], counts, smoothing / child.cardinality).values, above)
-            for (*above, child), counts in zip(problem.families, tables, strict=True)
-        ],
-        problem.dag,
-    )
-
-
-def _named_search(search: Search) -> Callable[..., Found]:
-    if not isinstance(search, str):
-        if not callable(search):
-            raise UnknownNameError(f"search is a name or a function, not {search!r}; names are {listing(SEARCHES)}")
-        return search
-    if search not in SEARCHES:
-        raise UnknownNameError(f"no search {search!r}; there are {listing(SEARCHES)}, and functions")
-    found: Callable[..., Found] = getattr(import_module(SEARCHES[search]), search)
-    return found
+def _floors(problem: IncompleteData, dag: DAG, options: Mapping[str, Any]) -> dict[str, float]:
+    """Return the least variance of each leaf."""
+    min_variance = options.get("min_variance")
+    by_name = {variable.name: variable for variable in problem.variables}
+    families = [[by_name[parent] for parent in dag.parents(leaf)] for leaf in problem.leaves]
+    return {leaf.name: leaf.floor for leaf in leaves_of(problem.data, families, problem.leaves, min_variance)}
 
 
 def _check_em_options(options: Mapping[str, Any] | None) -> None:
@@ -236,20 +211,34 @@ def _check_em_options(options: Mapping[str, Any] | None) -> None:
             raise DataError("em_options cannot have 'latent': give latent= to structural_em itself")
 
 
-def _graph_of(result: object, names: Sequence[str]) -> DAG:
-    """Return the graph that a search found, its nodes in the order of the data."""
-    found = getattr(result, "dag", None)
-    if not isinstance(found, DAG) or set(found.nodes) != set(names):
-        raise DataError(f"a search must return a result whose .dag is a DAG on {listing(names)}, not {result!r}")
-    return DAG(found.edges, names)
+def _with_leaves_of(start: object, data: object, latent: Mapping[str, Variable]) -> object:
+    """Return the data with the columns declared as continuous that are leaves of a starting network."""
+    if not isinstance(start, BayesianNetwork) or not start.gaussians:
+        return data
+    columns = (*data.names, *data.continuous) if isinstance(data, Dataset) else tuple(read_columns(data))
+    declared = {variable.name: variable for variable in start.variables}
+    return with_continuous_columns(start, DAG([], columns), data, {**declared, **latent})
 
 
-def _nodes(data: object, latent: Iterable[str]) -> list[str]:
-    """Return the columns, then the latent variables without a column."""
-    if isinstance(data, Dataset):
-        check_discrete(data.continuous, data.continuous)
-    columns = list(data.names) if isinstance(data, Dataset) else list(read_columns(data))
-    return [*columns, *(name for name in latent if name not in columns)]
+def _nodes(data: object, latent: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the columns, then the latent variables without a column; and which columns are continuous."""
+    leaves = list(data.continuous) if isinstance(data, Dataset) else []
+    columns = [*data.names, *leaves] if isinstance(data, Dataset) else list(read_columns(data))
+    return [*columns, *(name for name in latent if name not in columns)], leaves
+
+
+def _check_leaves(leaves: Sequence[str], constraints: Constraints, measure: Score) -> None:
+    """Raise if continuous columns are to have children, if there is nothing else, or if a score does not know them."""
+    if not leaves:
+        return
+    if len(leaves) == len(constraints.names):
+        raise DataError(f"{listing(leaves)} are continuous, and their parents discrete: there are none")
+    if not isinstance(measure, PenalizedLikelihood):
+        what = f"score {measure.name!r} only for counts: use loglik, aic, bic or ebic"
+        raise DataError(f"{listing(leaves)} {'are' if len(leaves) > 1 else 'is'} continuous, and {what}")
+    for parent, child in constraints.required:
+        if parent in leaves:
+            raise GraphError(f"{parent!r} is continuous, so it must be a leaf: {parent} -> {child} cannot be required")
 
 
 def _first_graph(constraints: Constraints, start: DAG | BayesianNetwork | None, latent: Sequence[str]) -> DAG:

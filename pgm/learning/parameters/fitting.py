@@ -9,10 +9,12 @@ worked out.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from pgm.data import Dataset
+import numpy as np
+
+from pgm.data import CountTable, Dataset
 from pgm.data.checks import counted
 from pgm.data.counts import OccupiedCells
 from pgm.data.statistics import MissingRows, SufficientStatistics
@@ -24,7 +26,14 @@ from pgm.graph.dag import DAG, as_dag
 from pgm.learning.families import families_of
 from pgm.learning.parameters.counting import rows_to_count
 from pgm.learning.parameters.dirichlet_priors import DirichletPrior, dirichlet_prior
-from pgm.learning.parameters.estimation import EstimatedTable, PointEstimate, check_estimate, estimate_table
+from pgm.learning.parameters.estimation import (
+    EstimatedTable,
+    PointEstimate,
+    check_estimate,
+    estimate_table,
+    estimate_tables,
+    is_small,
+)
 from pgm.learning.parameters.gaussians import continuous_nodes, fit_gaussian, with_continuous_columns
 from pgm.learning.parameters.sparse_families import Counts, count_families_sparsely, estimate_occupied
 from pgm.network import BayesianNetwork
@@ -140,15 +149,13 @@ def fit_parameters(
         data = cast("Dataset", data).select(graph.nodes).complete_rows()
     tables = graph.subgraph([node for node in graph.nodes if node not in leaves]) if leaves else graph
     families, counts = _counted(tables, data, chosen, estimate, missing)
-    counts.reverse()  # the first one last, to be let go when its CPT is made
     cpds: dict[str, CPD] = {}
     unseen = {}
-    for *parents, child in families:
-        table = _estimate([*parents, child], counts.pop(), chosen, estimate)
-        cpds[child.name] = _as_cpt([*parents, child], table.values)
-        if table.n_unseen:
-            unseen[child.name] = table.n_unseen
-        del table  # there need not be room for two of them
+    for family, (values, n_unseen) in zip(families, _estimated(families, counts, chosen, estimate), strict=True):
+        child = family[-1].name
+        cpds[child] = cast("CPT", CPT._of(tuple(family), values))  # known to be right: no need to check and copy it
+        if n_unseen:
+            unseen[child] = n_unseen
     for name in leaves:
         found = fit_gaussian(graph, name, cast("Dataset", data), missing, min_variance)
         cpds[name] = found.leaf
@@ -181,16 +188,36 @@ def _counted(
     return families, tables
 
 
+def _estimated(
+    families: Sequence[Sequence[Variable]], counts: list[Counts], prior: DirichletPrior, estimate: PointEstimate
+) -> Iterator[tuple[FloatArray, int]]:
+    """Yield the table of each family, in order, and how many rows of it are unseen.
+
+    Small tables are made together. The counts of a large one are let go when its table is made.
+    """
+    place = 0
+    while place < len(families):
+        end = place
+        while end < len(families) and _is_small(counts[end]):
+            end += 1
+        some, few = families[place:end], cast("list[CountTable]", counts[place:end])
+        pseudocounts = [prior.pseudocounts(family, table) for family, table in zip(some, few, strict=True)]
+        yield from zip(*estimate_tables(some, few, pseudocounts, estimate), strict=True)
+        if end < len(families):
+            yield _estimate(families[end], counts, end, prior, estimate)
+        place = end + 1
+
+
+def _is_small(counts: Counts) -> bool:
+    return not isinstance(counts, OccupiedCells) and is_small(counts)
+
+
 def _estimate(
-    family: Sequence[Variable], counts: Counts, prior: DirichletPrior, estimate: PointEstimate
+    family: Sequence[Variable], counts: list[Counts], place: int, prior: DirichletPrior, estimate: PointEstimate
 ) -> EstimatedTable:
-    """Return the table of one family."""
-    if not isinstance(counts, OccupiedCells):
-        pseudocounts = prior.pseudocounts(family, counts)
-        return estimate_table(family, counts, pseudocounts, estimate)
-    return estimate_occupied(family, counts, prior.pseudocounts(family))
-
-
-def _as_cpt(family: Sequence[Variable], values: FloatArray) -> CPT:
-    """Return a table that is known to be right as a CPT, which need not check and copy it."""
-    return cast("CPT", CPT._of(tuple(family), values))
+    """Return the table of one family, whose counts are taken out of the list: there need not be room for both."""
+    table, counts[place] = counts[place], np.empty(0)
+    if isinstance(table, OccupiedCells):
+        return estimate_occupied(family, table, prior.pseudocounts(family))
+    pseudocounts = prior.pseudocounts(family, table)
+    return estimate_table(family, table, pseudocounts, estimate)

@@ -1,4 +1,4 @@
-"""Sparse families: tables of which the rows of the data can only fill a small part.
+"""Counting the families of a network, each in the way that suits it; and sparse ones, which rows can hardly fill.
 
 With twenty parents a table has millions of cells, and a thousand rows show a thousand of them at most. Such a family is
 counted by its occupied cells, and all rows of its table that no data speak about are written at once: they are what the
@@ -8,8 +8,8 @@ prior says. The result is the same to the last bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,14 +19,18 @@ from pgm.data.source import CountsOnly
 from pgm.data.together import count_together
 from pgm.factors.variable import Variable
 from pgm.learning.parameters.estimation import EstimatedTable, Pseudocounts, estimate_table
+from pgm.learning.parameters.few_rows import MOST_CELLS, count_at_once
 
 __all__ = ["Counts", "count_families_sparsely", "estimate_occupied"]
 
 Counts: TypeAlias = CountTable | OccupiedCells
 """N(parents, child) of a family: a table, or its occupied cells."""
 
+_Way: TypeAlias = Callable[[Any, Sequence[Sequence[Variable]]], Sequence[Counts]]
+"""What counts some families of a source."""
+
 _MANY_ROWS = 8192
-"""From so many rows on, few passes over all rows cost less than collapsing equal ones."""
+"""Beyond, the rows of a family cost more than the work on its table, and few passes over all rows cost least."""
 
 _LARGE = 1 << 16
 """Smaller tables are not worth the trouble."""
@@ -56,16 +60,31 @@ def count_families_sparsely(source: CountSource, families: Sequence[Sequence[Var
     """
     limit = max(_LARGE, _CELLS_PER_ROW * source.n_rows)
     can_list = not isinstance(source, CountsOnly)
-    sparse = [can_list and len(family) > 1 and math.prod(v.cardinality for v in family) > limit for family in families]
-    dense = [family for family, few in zip(families, sparse, strict=True) if not few]
-    if isinstance(source, Dataset) and source.weights is None and source.n_rows > _MANY_ROWS:
-        tables: Iterator[CountTable] = iter(count_together(source, dense))
-    else:
-        tables = iter(source.count([(child.name, [parent.name for parent in above]) for *above, child in dense]))
-    return [
-        source.count_occupied([variable.name for variable in family]) if few else next(tables)
-        for family, few in zip(families, sparse, strict=True)
-    ]
+    has_many_rows = source.n_rows > _MANY_ROWS
+    ways: dict[_Way, list[int]] = {}
+    for place, family in enumerate(families):
+        size = math.prod([variable.cardinality for variable in family])
+        if can_list and len(family) > 1 and size > limit:
+            way: _Way = _occupied
+        elif isinstance(source, Dataset) and has_many_rows and source.weights is None:
+            way = count_together
+        elif isinstance(source, Dataset) and not has_many_rows and size <= MOST_CELLS:
+            way = count_at_once
+        else:
+            way = _one_by_one
+        ways.setdefault(way, []).append(place)
+    found: dict[int, Counts] = {}
+    for way, places in ways.items():
+        found.update(zip(places, way(source, [families[place] for place in places]), strict=True))
+    return [found[place] for place in range(len(families))]
+
+
+def _occupied(source: CountSource, families: Sequence[Sequence[Variable]]) -> Sequence[Counts]:
+    return [source.count_occupied([variable.name for variable in family]) for family in families]
+
+
+def _one_by_one(source: CountSource, families: Sequence[Sequence[Variable]]) -> Sequence[Counts]:
+    return source.count([(child.name, [parent.name for parent in above]) for *above, child in families])
 
 
 def estimate_occupied(
