@@ -16,6 +16,7 @@ PRINTED = {
     "iris": ["1.0000 of 30 right", "pgm:          1.0000", "< 2.45  2.45 to 4.75  >= 4.75"],
     "latent_class": ["BIC chooses 2"],
     "quickstart": ["[A][S][T][L|S][B|S][E|T:L][X|E][D|B:E]"],
+    "sentiment": ["multinomial                      0.783959538", "12345 words"],
     "two_coins": ["P(coin A | tosses): [0.45, 0.8, 0.73, 0.35, 0.65]", "A 0.80, B 0.52"],
 }
 

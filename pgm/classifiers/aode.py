@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pgm.classifiers.base import CategoricalClassifier, held_out, own_weights
+from pgm.classifiers.averaging import LeftOut, PackedRows, SuperParent, log_mean
+from pgm.classifiers.base import CategoricalClassifier
+from pgm.classifiers.batches import LearnsInBatches
 from pgm.classifiers.class_counts import FloatArray
-from pgm.classifiers.estimates import Family, joint_codes, logarithm, look_up, smoothed
-from pgm.classifiers.naive_bayes import learn_more
+from pgm.classifiers.continuous import Categorical
+from pgm.classifiers.estimates import fraction, log_conditionals, log_joint, smoothed
+from pgm.classifiers.information import information_with_class, ranks
 from pgm.classifiers.reading import Codes, States
+from pgm.classifiers.super_parents import rows_right, without_implied
 from pgm.classifiers.tags import categorical_tags
 from pgm.errors import DataError
 from pgm.factors.cpt import CPT
@@ -20,14 +25,8 @@ from pgm.network import BayesianNetwork
 
 __all__ = ["AODEClassifier"]
 
-_PACKED = 256
-"""Features are looked up together while they have at most this many joint states."""
 
-_ROWS = 2048
-"""Rows worked on at a time, few enough to stay in the cache."""
-
-
-class AODEClassifier(CategoricalClassifier):
+class AODEClassifier(LearnsInBatches, CategoricalClassifier):
     """The averaged one-dependence estimator: the mean of P(c, x) over all features as super-parents.
 
     Parameters
@@ -37,15 +36,30 @@ class AODEClassifier(CategoricalClassifier):
         1, as in Weka and in the later papers; the first paper took 30.
     joint
         How a super-parent's own probability is estimated. True: P(c, xi) = (N(c, xi) + l) / (N + l K Ni), as in the
-        textbook. False: P(c) P(xi | c), each with pseudocounts, as in Weka.
+        textbook and in Weka. False: P(c) P(xi | c), each with pseudocounts, as a network of these two has it.
+    weights
+        None: all super-parents weigh the same. "information": each weighs its mutual information with the class, so one
+        that tells nothing about it is no super-parent (WAODE).
+    selection
+        None: all features take part. "subsumption": a cell that another cell of the same row implies is left out, as
+        parent and as child (AODEsr): xi implies xj if all training rows with xi have xj, at least
+        ``subsumption_rows`` of them; of two that imply each other the first stays. "leave_one_out": features are ranked
+        by their mutual information with the class, and the first m of them are super-parents, with the m of the largest
+        leave-one-out accuracy, the smallest of equal ones. All features stay children.
+    subsumption_rows
+        How many rows make an implication.
     pseudocount, class_pseudocount, states, unseen
         As in `NaiveBayesClassifier`; P(xj | c, xi) = (N(c, xi, xj) + l) / (N(c, xi) + l Nj). ``class_pseudocount`` is
         used where P(c) is.
+    categorical, discretizer
+        As in `NaiveBayesClassifier`; but without a discretizer all features must be categories.
 
     Attributes
     ----------
+    super_parents_
+        The features that can be super-parents, by name, and what each weighs.
     networks_
-        The networks that are averaged, one for each feature as super-parent.
+        The networks that are averaged, one for each super-parent.
     network_
         The naive Bayes network, which decides rows for which no feature can be a super-parent.
     classes_, class_count_
@@ -57,9 +71,15 @@ class AODEClassifier(CategoricalClassifier):
     logarithms, O(classes * features**2) a row, so that hundreds of features do not underflow. Joint probabilities are
     averaged, not posteriors. A missing feature is no super-parent, and otherwise summed out exactly.
 
+    Options may be combined. Weights and selections stay those of all rows in `leave_one_out`, except that an
+    implication then needs its rows without the one left out.
+
     References
     ----------
-    Webb, Boughton and Wang (2005), *Machine Learning* 58, 5-24. Zhou (2016), *Machine Learning*, section 7.4.
+    Webb, Boughton and Wang (2005), *Machine Learning* 58, 5-24. Zhou (2016), *Machine Learning*, section 7.4. Weights:
+    Jiang and Zhang (2006), *PRICAI*, LNCS 4099, 970-974. Subsumption: Zheng and Webb (2006), *ICML*, 1113-1120.
+    Selection of super-parents: Yang et al. (2007), *IEEE TKDE* 19, 1652-1665; by rank and in one pass: Chen et al.
+    (2017), *IEEE TKDE* 29, 172-185.
 
     Examples
     --------
@@ -67,6 +87,8 @@ class AODEClassifier(CategoricalClassifier):
     >>> model = AODEClassifier().fit(X, [0, 1, 1, 0] * 3)
     >>> model.predict_proba({"a": [0], "b": [1], "c": [1]}).round(3)
     array([[0.283, 0.717]])
+    >>> AODEClassifier(selection="leave_one_out").fit(X, [0, 1, 1, 0] * 3).super_parents_
+    {'a': 1.0, 'c': 1.0}
     """
 
     def __init__(
@@ -74,48 +96,121 @@ class AODEClassifier(CategoricalClassifier):
         *,
         min_rows: float = 1,
         joint: bool = True,
+        weights: str | None = None,
+        selection: str | None = None,
+        subsumption_rows: float = 100,
         pseudocount: float = 1.0,
         class_pseudocount: float | None = None,
         states: States | None = None,
+        categorical: Categorical = None,
+        discretizer: Any = None,
         unseen: str = "error",
     ) -> None:
         self.min_rows = min_rows
         self.joint = joint
+        self.weights = weights
+        self.selection = selection
+        self.subsumption_rows = subsumption_rows
         self.pseudocount = pseudocount
         self.class_pseudocount = class_pseudocount
         self.states = states
+        self.categorical = categorical
+        self.discretizer = discretizer
         self.unseen = unseen
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Return the classifier itself, having learned from more rows; see `NaiveBayesClassifier.partial_fit`."""
-        learn_more(self, X, y, classes, sample_weight)
-        return self
+        """Return the classifier itself, having learned from more rows; see `NaiveBayesClassifier.partial_fit`.
+
+        Raises
+        ------
+        DataError
+            If super-parents are selected by leave-one-out, which needs all rows at once.
+        """
+        if self.selection == "leave_one_out":
+            raise DataError("selection='leave_one_out' needs all rows at once: use fit")
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    @property
+    def super_parents_(self) -> dict[str, float]:
+        """The features that can be super-parents, by name, and what each weighs."""
+        check_is_fitted(self, "counts_")
+        chosen = np.flatnonzero(self._weights).tolist()
+        return {self.feature_variables_[parent].name: float(self._weights[parent]) for parent in chosen}
 
     @property
     def networks_(self) -> tuple[BayesianNetwork, ...]:
-        """The networks that are averaged, one for each feature as super-parent, made on every call."""
+        """The networks that are averaged, one for each super-parent, made on every call."""
         check_is_fitted(self, "counts_")
-        return tuple(self._network_under(parent) for parent in range(len(self.feature_variables_)))
+        return tuple(self._network_under(parent) for parent in np.flatnonzero(self._weights).tolist())
+
+    # ------------------------------------------------------------------ fitting
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name, least in (("min_rows", 0), ("subsumption_rows", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not least <= value < np.inf:
+                raise DataError(f"{name} must be a number of at least {least}, not {value!r}")
+        if self.weights not in (None, "information"):
+            raise DataError(f"weights must be None or 'information', not {self.weights!r}")
+        if self.selection not in (None, "subsumption", "leave_one_out"):
+            raise DataError(f"selection must be None, 'subsumption' or 'leave_one_out', not {self.selection!r}")
+
+    def _structure(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> list[tuple[int, ...]]:
+        return [()] * len(self.feature_variables_)
+
+    def _build(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> None:
+        super()._build(codes, labels, weights)
+        information = information_with_class(self.counts_)
+        self._weights = np.ones(len(information)) if self.weights is None else information
+        if self.selection == "leave_one_out":
+            place = ranks(information)
+            self._weights[place >= self._most_accurate(place, codes, labels, weights)] = 0.0
+
+    def _most_accurate(
+        self, place: NDArray[np.intp], codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None
+    ) -> int:
+        """Return how many super-parents, in order of rank, are the most accurate when each row is left out."""
+        ranked = np.argsort(place).tolist()
+        right = np.zeros(len(ranked))
+        for rows, out in _equal_weights(labels, weights):
+            some = [column[rows] for column in codes]
+            parents = self._super_parents(some, out, ranked)
+            packed = PackedRows(some, self.counts_.cardinalities)
+            right += rows_right(packed, parents, len(ranked), self._naive(some, out), out)
+        return int(right.argmax()) + 1
 
     # ------------------------------------------------------------------ tables
 
-    def _structure(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> list[tuple[int, ...]]:
-        if isinstance(self.min_rows, bool) or not 0 <= self.min_rows < np.inf:
-            raise DataError(f"min_rows must be a number of at least 0, not {self.min_rows!r}")
-        return [()] * len(self.feature_variables_)
+    def _super_parents(
+        self, codes: Codes, out: LeftOut | None, order: list[int] | None = None
+    ) -> Iterator[SuperParent]:
+        """Yield all features as super-parents of some rows."""
+        without = None if out is None else out.weight
+        starts, sizes = self.counts_.starts, self.counts_.cardinalities
+        assert self.counts_.pairs is not None
+        for parent in np.flatnonzero(self._weights).tolist() if order is None else order:
+            own = slice(starts[parent], starts[parent] + sizes[parent])
+            logs = log_conditionals(self.counts_.pairs[:, own], sizes, self.pseudocount, without)
+            logs[:, own] = 0.0
+            rows = self.counts_.family(parent).sum(axis=0) - (without or 0.0)
+            weights = np.where(rows >= self.min_rows, self._weights[parent], 0.0)
+            yield SuperParent(np.asarray(codes[parent], np.intp), weights, self._log_own(parent, without), logs)
 
-    def _own(self, parent: int) -> FloatArray:
-        """Return P(c, xi) of a super-parent, shape (classes, cardinality)."""
+    def _log_own(self, parent: int, without: float | None = None) -> FloatArray:
+        """Return ln P(c, xi) of a super-parent, shape (cardinality, classes)."""
         counts = self.counts_.family(parent)
         if self.joint:
-            return smoothed(counts.ravel(), self.pseudocount).reshape(counts.shape)
-        return self._class_probabilities()[:, None] * smoothed(counts, self.pseudocount)
+            return log_joint(counts, self.pseudocount, without)
+        given_class = log_conditionals(
+            np.pad(counts, ((0, 0), (0, 1)))[:, None], counts.shape[1:], self.pseudocount, without
+        )
+        return given_class[0, :-1] + log_joint(self.counts_.classes[:, None], self._class_pseudocount, without)
 
     def _network_under(self, parent: int) -> BayesianNetwork:
-        variables, own = self.feature_variables_, self._own(parent)
+        variables, own = self.feature_variables_, np.exp(self._log_own(parent)).T
         in_class = own.sum(axis=1)
-        uniform = np.full_like(own, 1 / own.shape[1])
-        given_class = np.divide(own, in_class[:, None], out=uniform, where=in_class[:, None] > 0)
+        given_class = fraction(own, in_class[:, None], 1 / own.shape[1])
         cpts = [CPT(self._target, in_class), CPT(variables[parent], given_class, parents=[self._target])]
         for child, variable in enumerate(variables):
             if child != parent:
@@ -126,91 +221,40 @@ class AODEClassifier(CategoricalClassifier):
     # ------------------------------------------------------------------ predicting
 
     def _joint(self, codes: Codes) -> FloatArray:
-        sizes, rows = self.counts_.cardinalities, len(codes[0])
-        groups = _packs(sizes)
-        packed = [joint_codes(codes, group, sizes) for group in groups]
-        spread = [np.prod([sizes[feature] + 1 for feature in group], dtype=int) for group in groups]
-        total = np.full((rows, len(self.classes_)), -np.inf)
-        members = np.zeros(rows)
-        for parent in range(len(sizes)):
-            frequent = self._frequent(parent, codes)
-            if not frequent.any():
-                continue
-            own = look_up(logarithm(self._own(parent)), 0.0)
-            tables = [self._packed_table(parent, group) for group in groups]
-            for start in range(0, rows, _ROWS):
-                some = slice(start, start + _ROWS)
-                value = codes[parent][some].astype(np.intp)
-                logs = own[value]
-                for states, size, table in zip(packed, spread, tables, strict=True):
-                    logs += table.take(value * size + states[some], axis=0)
-                logs[~frequent[some]] = -np.inf
-                total[some] = np.logaddexp(total[some], logs)
-            members += frequent
-        return self._averaged(total, members, super()._joint(codes))
-
-    def _packed_table(self, parent: int, group: list[int]) -> FloatArray:
-        """Return the sum of ln P(xj | c, xi) over a group of features, shape (levels of i * joint codes, classes)."""
-        sizes = self.counts_.cardinalities
-        table = np.zeros((sizes[parent] + 1, 1, len(self.classes_)))
-        for child in group:
-            logs = np.zeros((sizes[parent] + 1, sizes[child] + 1, len(self.classes_)))
-            if child != parent:
-                counts = self.counts_.family(child, (parent,))
-                logs = look_up(logarithm(smoothed(counts, self.pseudocount)), 0.0).reshape(logs.shape)
-            table = (table[:, :, None] + logs[:, None]).reshape(len(table), -1, len(self.classes_))
-        return table.reshape(-1, len(self.classes_))
-
-    def _frequent(self, parent: int, codes: Codes, less: FloatArray | float = 0.0) -> NDArray[np.bool_]:
-        """Return in which rows a feature may be super-parent."""
-        counts = np.append(self.counts_.family(parent).sum(axis=0), -np.inf)
-        return np.asarray((counts[codes[parent]] - less >= self.min_rows) & (codes[parent] < len(counts) - 1))
-
-    def _averaged(self, total: FloatArray, members: FloatArray, naive: FloatArray) -> FloatArray:
-        """Return the logarithm of the mean, and naive Bayes where there is nothing to average."""
-        mean = total - np.log(np.maximum(members, 1.0))[:, None]
-        return np.where(members[:, None] > 0, mean, naive)
+        return self._mean(codes, None)
 
     def _held_out(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> FloatArray:
-        own = own_weights(labels, len(self.classes_), weights)
-        sizes = self.counts_.cardinalities
-        total, members = np.full_like(own, -np.inf), np.zeros(len(own))
-        for parent in range(len(sizes)):
-            logs = self._held_out_own(parent, codes, own)
-            known = codes[parent] < sizes[parent]
-            for child in (child for child in range(len(sizes)) if child != parent):
-                logs += held_out(self._family(child, (parent,)), codes, sizes, own, self.pseudocount)
-            frequent = self._frequent(parent, codes, own.sum(axis=1)) & known
-            logs[~frequent] = -np.inf
-            total = np.logaddexp(total, logs)
-            members += frequent
-        return self._averaged(total, members, super()._held_out(codes, labels, weights))
+        joint = np.empty((len(labels), len(self.classes_)))
+        for rows, out in _equal_weights(labels, weights):
+            joint[rows] = self._mean([column[rows] for column in codes], out)
+        return joint
 
-    def _held_out_own(self, parent: int, codes: Codes, own: FloatArray) -> FloatArray:
-        counts, sizes = self.counts_.family(parent), self.counts_.cardinalities
-        if not self.joint:
-            alone = held_out(Family(parent, (), counts), codes, sizes, own, self.pseudocount)
-            return self._held_out_class(own) + alone
-        cells = np.maximum(look_up(counts, 0.0)[codes[parent]] - own, 0.0) + self.pseudocount
-        rows = np.maximum(counts.sum() - own.sum(axis=1, keepdims=True), 0.0) + self.pseudocount * counts.size
-        return logarithm(np.divide(cells, rows, out=np.full_like(cells, 1 / counts.size), where=rows > 0))
+    def _mean(self, codes: Codes, out: LeftOut | None) -> FloatArray:
+        """Return ln P(c, x) of each row, by naive Bayes where there is nothing to average."""
+        if self.selection == "subsumption":
+            codes = without_implied(codes, self.counts_, self.subsumption_rows, out)
+        rows = PackedRows(codes, self.counts_.cardinalities)
+        mean, weights = log_mean(rows, self._super_parents(codes, out), len(self.classes_), out)
+        alone = np.flatnonzero(weights == 0)
+        if len(alone):
+            mean[alone] = self._naive([column[alone] for column in codes], None if out is None else out.part(alone))
+        return mean
+
+    def _naive(self, codes: Codes, out: LeftOut | None) -> FloatArray:
+        """Return ln P(c, x) by naive Bayes."""
+        if out is None:
+            return super()._joint(codes)
+        return super()._held_out(codes, out.labels, np.full(len(out.labels), out.weight))
 
     def __sklearn_tags__(self) -> Any:
         return categorical_tags(super().__sklearn_tags__())
 
 
-def _packs(sizes: tuple[int, ...]) -> list[list[int]]:
-    """Return the features in groups, to be looked up together.
-
-    >>> _packs((3, 3, 15, 15, 3))
-    [[0, 1, 2], [3, 4]]
-    """
-    groups: list[list[int]] = []
-    cells = _PACKED
-    for feature, size in enumerate(sizes):
-        cells *= size + 1
-        if cells > _PACKED or not groups:
-            groups.append([])
-            cells = size + 1
-        groups[-1].append(feature)
-    return groups
+def _equal_weights(labels: NDArray[np.intp], weights: FloatArray | None) -> Iterator[tuple[NDArray[np.intp], LeftOut]]:
+    """Yield groups of rows of the same weight."""
+    if weights is None:
+        weights = np.ones(len(labels))
+    different, group = np.unique(weights, return_inverse=True)
+    for number, weight in enumerate(different.tolist()):
+        rows = np.flatnonzero(group == number)
+        yield rows, LeftOut(labels[rows], weight)

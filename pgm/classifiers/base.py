@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from pgm.classifiers.class_counts import ClassCounts, FloatArray, count_classes
@@ -23,8 +23,10 @@ from pgm.classifiers.continuous import (
     fit_discretizer,
     numbers_of,
 )
-from pgm.classifiers.decision import bayes_decision, conditional_risk
-from pgm.classifiers.estimates import Family, joint_codes, log_sum_exp, logarithm, look_up, smoothed
+from pgm.classifiers.estimates import Family, joint_codes, logarithm, look_up, smoothed
+from pgm.classifiers.leaving_out import INCOMPLETE, held_out, own_weights
+from pgm.classifiers.options import check_em, check_pseudocounts
+from pgm.classifiers.posterior import BayesClassifier
 from pgm.classifiers.reading import (
     Codes,
     TrainingRows,
@@ -35,81 +37,21 @@ from pgm.classifiers.reading import (
     feature_columns,
     has_holes,
     row_weights,
+    target_name,
 )
 from pgm.data import Dataset
 from pgm.data.columns import continuous_column
-from pgm.errors import DataError, ImpossibleEvidenceError, MissingDataError, listing
+from pgm.errors import DataError, MissingDataError, listing
 from pgm.factors.cpt import CPT
 from pgm.factors.gaussian import ConditionalGaussian
 from pgm.factors.variable import Variable
 from pgm.learning.em import EMResult, fit_em
 from pgm.network import BayesianNetwork
 
-__all__ = ["INCOMPLETE", "BayesClassifier", "CategoricalClassifier", "held_out", "own_weights"]
+__all__ = ["CategoricalClassifier"]
 
 _ROWS = 4096
 """Rows worked on at a time, few enough to stay in the cache."""
-
-INCOMPLETE = "leaving rows out needs complete features wherever another feature depends on them"
-
-
-class BayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that knows ln P(class, features): all that follows from that."""
-
-    classes_: NDArray[Any]
-
-    def predict_joint_log_proba(self, X: Any) -> FloatArray:
-        """Return ln P(class, features) of every row, shape (rows, classes); missing cells are summed out."""
-        raise NotImplementedError
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return ln P(class | features) of every row, shape (rows, classes).
-
-        Raises
-        ------
-        ImpossibleEvidenceError
-            If a row has probability 0 in every class, which only happens without pseudocounts.
-        """
-        return self._normalized(self.predict_joint_log_proba(X))
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return P(class | features) of every row, shape (rows, classes), classes as in ``classes_``.
-
-        Raises
-        ------
-        ImpossibleEvidenceError
-            If a row has probability 0 in every class, which only happens without pseudocounts.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X: Any, loss: Any = None) -> NDArray[Any]:
-        """Return the most probable class of every row, or with a loss the decision with the least risk.
-
-        Parameters
-        ----------
-        X
-            The rows.
-        loss
-            What deciding costs: see `pgm.bayes_decision`. Default: 1 for each wrong class.
-        """
-        if loss is not None:
-            return np.asarray(bayes_decision(self.predict_proba(X), loss, states=self.classes_.tolist()))
-        logs = self.predict_log_proba(X)
-        return np.asarray(self.classes_[logs.argmax(axis=1)])
-
-    def conditional_risk(self, X: Any, loss: Any) -> FloatArray:
-        """Return R(d | x), the expected loss of each decision in each row, shape (rows, decisions)."""
-        return conditional_risk(self.predict_proba(X), loss, states=self.classes_.tolist())
-
-    def _normalized(self, joint: FloatArray) -> FloatArray:
-        evidence = log_sum_exp(joint, axis=1)
-        impossible = np.flatnonzero(np.isneginf(evidence))
-        if len(impossible):
-            raise ImpossibleEvidenceError(
-                f"row {impossible[0]} (counting from 0; {len(impossible)} in all) has probability 0 in every class, "
-                "so it has no posterior: fit with a pseudocount"
-            )
-        return joint - evidence[:, None]
 
 
 class CategoricalClassifier(BayesClassifier):
@@ -220,12 +162,8 @@ class CategoricalClassifier(BayesClassifier):
         return self.pseudocount if self.class_pseudocount is None else self.class_pseudocount
 
     def _check_parameters(self) -> None:
-        given: dict[str, Any] = {"pseudocount": self.pseudocount, "class_pseudocount": self._class_pseudocount}
-        for name, value in given.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
-                raise DataError(f"{name} must be a number of at least 0, not {value!r}")
-        if not isinstance(self.em, (bool, np.bool_, Mapping)):
-            raise DataError(f"em must be True, False or a dict of options of pgm.fit_em, not {self.em!r}")
+        check_pseudocounts(pseudocount=self.pseudocount, class_pseudocount=self._class_pseudocount)
+        check_em(self.em)
         if self.unseen not in ("error", "missing"):
             raise DataError(f"unseen must be 'error' or 'missing', not {self.unseen!r}")
 
@@ -246,7 +184,7 @@ class CategoricalClassifier(BayesClassifier):
             raise DataError("there is no row, or all weights are zero: there is nothing to learn from")
         if first:
             self.classes_ = np.unique(labels if classes is None else class_labels(self, classes)[0])
-            self.target_ = _target_name(y, columns)
+            self.target_ = target_name(y, columns)
             self._target = Variable(self.target_, self.classes_.tolist())
         in_class = class_codes(labels, self.classes_)
         if kept is not None and weights is not None:
@@ -295,12 +233,11 @@ class CategoricalClassifier(BayesClassifier):
 
     def _with_states(self, columns: dict[str, Any]) -> dict[str, Any]:
         """Return the columns that have states, continuous ones cut into intervals."""
+        continuous = set(self.continuous_features_)
         if self.discretizer is None:
-            return {name: column for name, column in columns.items() if name not in self.continuous_features_}
+            return {name: column for name, column in columns.items() if name not in continuous}
         return {
-            name: cut(name, continuous_column(name, column), self.discretizers_[name])
-            if name in self.continuous_features_
-            else column
+            name: cut(name, continuous_column(name, column), self.discretizers_[name]) if name in continuous else column
             for name, column in columns.items()
         }
 
@@ -407,34 +344,3 @@ class CategoricalClassifier(BayesClassifier):
 
     def _held_out_class(self, own: FloatArray) -> FloatArray:
         return logarithm(smoothed(np.maximum(self.counts_.classes - own, 0.0), self._class_pseudocount))
-
-
-def own_weights(labels: NDArray[np.intp], classes: int, weights: FloatArray | None) -> FloatArray:
-    """Return what each row adds to counts in each class, shape (rows, classes)."""
-    own = np.zeros((len(labels), classes))
-    own[np.arange(len(labels)), labels] = 1.0 if weights is None else weights
-    return own
-
-
-def held_out(
-    family: Family, codes: Codes, cardinalities: tuple[int, ...], own: FloatArray, pseudocount: float
-) -> FloatArray:
-    """Return ln P(child | c, parents) in each row, without what the row itself adds; 0 where the child is missing."""
-    child, parents, counts = family
-    states = counts.shape[-1]
-    cells = look_up(counts, 0.0)[joint_codes(codes, (*parents, child), cardinalities)] - own
-    totals = look_up(counts.sum(axis=-1), 0.0)[joint_codes(codes, parents, cardinalities)] - own
-    above = np.maximum(cells, 0.0) + pseudocount
-    below = np.maximum(totals, 0.0) + pseudocount * states
-    logs = logarithm(np.divide(above, below, out=np.full_like(above, 1 / states), where=below > 0))
-    logs[codes[child] == states] = 0.0
-    return logs
-
-
-def _target_name(y: Any, features: Any) -> str:
-    """Return the name of the class in the network: that of ``y`` if it has one, else "class"."""
-    name = getattr(y, "name", None)
-    name = name if isinstance(name, str) and name else "class"
-    while name in features:
-        name += "_"
-    return name

@@ -22,7 +22,7 @@ from pgm.data import Dataset
 from pgm.errors import DataError
 from pgm.factors.variable import Variable
 
-__all__ = ["ClassCounts", "FloatArray", "count_classes", "rows_with_class"]
+__all__ = ["ClassCounts", "FloatArray", "count_classes", "level_starts", "occurring_levels", "rows_with_class"]
 
 FloatArray = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ class ClassCounts:
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """The first level of each feature, then the number of levels."""
-        return (0, *accumulate(cardinality + 1 for cardinality in self.cardinalities))
+        return level_starts(self.cardinalities)
 
     @property
     def total(self) -> float:
@@ -96,10 +96,38 @@ def rows_with_class(
     labels: NDArray[np.intp],
     weights: FloatArray | None = None,
 ) -> Dataset:
-    """Return a data set with the class as its first column, in which missing cells are one more state of a feature."""
+    """Return a data set with the class as its first column.
+
+    Missing cells are one more state of a feature, if it has any.
+    """
     target = Variable("class " + " ".join(variable.name for variable in variables), range(classes))
-    features = [Variable(variable.name, (*variable.states, _HOLE)) for variable in variables]
+    features = [
+        Variable(variable.name, (*variable.states, _HOLE)) if (column == variable.cardinality).any() else variable
+        for variable, column in zip(variables, codes, strict=True)
+    ]
     return Dataset.from_codes([target, *features], [labels, *codes], weights)
+
+
+def level_starts(cardinalities: Sequence[int]) -> tuple[int, ...]:
+    """Return the first level of each feature, then the number of levels.
+
+    >>> level_starts([2, 3])
+    (0, 3, 7)
+    """
+    return (0, *accumulate(cardinality + 1 for cardinality in cardinalities))
+
+
+def occurring_levels(data: Dataset, starts: Sequence[int]) -> NDArray[np.intp]:
+    """Return which levels the states of the features are in a data set with the class as its first column.
+
+    >>> codes = [np.array([0, 1]), np.array([2, 0])]  # the second feature has a hole
+    >>> data = rows_with_class([Variable("x", [0, 1]), Variable("y", [0, 1])], 1, codes, np.array([0, 0]))
+    >>> occurring_levels(data, (0, 3, 6))
+    array([0, 1, 3, 4, 5])
+    """
+    levels = np.arange(starts[-1])
+    stops = [start + variable.cardinality for start, variable in zip(starts, data.variables[1:], strict=False)]
+    return levels[np.repeat(stops, np.diff(starts)) > levels]
 
 
 def count_classes(
@@ -144,9 +172,13 @@ def count_classes(
         raise DataError("there is no row: there is nothing to learn from")
     cardinalities = tuple(variable.cardinality for variable in variables)
     (in_class,) = data.count([(data.names[0], ())])
-    if pairs:
-        table = data.count_pairs([data.names[0]], first=1).astype(np.float64)
-        singles = np.diagonal(table, axis1=1, axis2=2).copy()
-        return ClassCounts(cardinalities, in_class.astype(np.float64), singles, table)
-    extended = data.count_extensions(data.names[0])[:, classes:]
-    return ClassCounts(cardinalities, in_class.astype(np.float64), extended.astype(np.float64), None)
+    starts = level_starts(cardinalities)
+    levels = occurring_levels(data, starts)
+    singles = np.zeros((classes, starts[-1]))
+    if not pairs:
+        singles[:, levels] = data.count_extensions(data.names[0])[:, classes:]
+        return ClassCounts(cardinalities, in_class.astype(np.float64), singles, None)
+    table = np.zeros((classes, starts[-1], starts[-1]))
+    table[:, levels[:, None], levels] = data.count_pairs([data.names[0]], first=1)
+    singles[:] = np.diagonal(table, axis1=1, axis2=2)
+    return ClassCounts(cardinalities, in_class.astype(np.float64), singles, table)

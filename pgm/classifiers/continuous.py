@@ -27,6 +27,9 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
+_ROWS = 1024
+"""Rows that are copied at a time."""
+
 Categorical: TypeAlias = str | Iterable[str] | None
 """Names of the categorical features, "all" for all of them, or None: those that do not hold floats."""
 
@@ -63,7 +66,7 @@ def continuous_features(
             raise DataError(f"categorical must be None, 'all' or a list of names, not {categorical!r}")
         chosen = []
     else:
-        named = list(categorical)
+        named = dict.fromkeys(categorical)
         unknown = [name for name in named if name not in columns]
         if unknown:
             raise UnknownNameError(f"categorical names {listing(unknown)}; the features are {listing(columns)}")
@@ -97,8 +100,24 @@ def numbers_of(columns: Mapping[str, Any], names: Sequence[str], kept: NDArray[n
     array([[31.5],
            [ nan]])
     """
-    found = [continuous_column(name, columns[name]) for name in names]
-    return np.stack([column if kept is None else column[kept] for column in found], axis=1)
+    plain = [_as_numbers(name, columns[name]) for name in names]
+    numbers = np.empty((len(plain[0]), len(names)))
+    for start in range(0, len(numbers), _ROWS):  # columns of an array stand side by side: this reads it once
+        some = slice(start, start + _ROWS)
+        for place, column in enumerate(plain):
+            numbers[some, place] = column[some]
+    numbers = numbers if kept is None else numbers[kept]
+    infinite = np.flatnonzero(np.isinf(numbers).any(axis=0))
+    if len(infinite):
+        continuous_column(names[infinite[0]], columns[names[infinite[0]]])  # raises, and names the row
+    return numbers
+
+
+def _as_numbers(name: str, column: Any) -> NDArray[Any]:
+    """Return a column as an array of numbers, without a copy where it is one; infinite ones are not looked for."""
+    if type(column) is np.ndarray and column.dtype.kind in "iuf":
+        return column
+    return continuous_column(name, column)
 
 
 def check_no_fractions(columns: Mapping[str, Any], names: Iterable[str]) -> None:

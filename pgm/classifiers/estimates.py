@@ -6,12 +6,22 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pgm.classifiers.class_counts import FloatArray
 from pgm.classifiers.reading import Codes
 
-__all__ = ["Family", "joint_codes", "log_sum_exp", "logarithm", "look_up", "smoothed"]
+__all__ = [
+    "Family",
+    "fraction",
+    "joint_codes",
+    "log_conditionals",
+    "log_joint",
+    "log_sum_exp",
+    "logarithm",
+    "look_up",
+    "smoothed",
+]
 
 
 class Family(NamedTuple):
@@ -34,8 +44,7 @@ def smoothed(counts: FloatArray, pseudocount: float) -> FloatArray:
     """
     weighed = counts + pseudocount
     totals = weighed.sum(axis=-1, keepdims=True)
-    uniform = np.full_like(weighed, 1 / counts.shape[-1])
-    return np.asarray(np.divide(weighed, totals, out=uniform, where=totals > 0))
+    return fraction(weighed, totals, 1 / counts.shape[-1])
 
 
 def logarithm(probabilities: FloatArray) -> FloatArray:
@@ -77,3 +86,78 @@ def look_up(table: FloatArray, fill: float) -> FloatArray:
     padded = np.full((table.shape[0], *(size + 1 for size in table.shape[1:])), fill)
     padded[(slice(None), *(slice(0, size) for size in table.shape[1:]))] = table
     return np.ascontiguousarray(padded.reshape(len(table), -1).T)
+
+
+def log_conditionals(
+    counts: FloatArray, cardinalities: Sequence[int], pseudocount: float, without: float | None = None
+) -> FloatArray:
+    """Return ln P(level | c, value) of all features side by side, shape (values, levels, classes).
+
+    Parameters
+    ----------
+    counts
+        N(c, value, level), shape (classes, values, levels), levels as in `pgm.classifiers.class_counts`.
+    cardinalities
+        Number of states of each feature.
+    pseudocount
+        The l of (N + l) / (sum of N + l r), the sum being over the r states of a feature.
+    without
+        The weight of a row. If given, there are twice as many classes: the second half without that row.
+
+    Returns
+    -------
+    ndarray
+        0 for the level of a missing cell, which is a factor of 1.
+
+    >>> counts = np.array([[[2.0, 1.0, 7.0]]])  # one class, one value, a feature of two states and its missing cells
+    >>> np.exp(log_conditionals(counts, [2], 1.0, without=1.0)).round(4)
+    array([[[0.6 , 0.5 ],
+            [0.4 , 0.25],
+            [1.  , 1.  ]]])
+    """
+    sizes = np.array(cardinalities)
+    holes = np.cumsum(sizes + 1) - 1
+    feature = np.repeat(np.arange(len(sizes)), sizes + 1)
+    cells = counts.transpose(1, 2, 0).copy()
+    cells[:, holes] = 0.0
+    totals = np.add.reduceat(cells, holes - sizes, axis=1)
+    if without is not None:
+        cells = np.concatenate([cells, np.maximum(cells - without, 0.0)], axis=2)
+        totals = np.concatenate([totals, np.maximum(totals - without, 0.0)], axis=2)
+    cells += pseudocount
+    totals += pseudocount * sizes[:, None]
+    probabilities = fraction(cells, totals[:, feature], (1 / sizes)[feature][:, None])
+    probabilities[:, holes] = 1.0
+    return logarithm(probabilities)
+
+
+def log_joint(counts: FloatArray, pseudocount: float, without: float | None = None) -> FloatArray:
+    """Return ln P(c, value) = ln((N(c, value) + l) / (N + l cells)), shape (values, classes).
+
+    Parameters
+    ----------
+    counts
+        N(c, value), shape (classes, values).
+    pseudocount
+        The l.
+    without
+        The weight of a row. If given, there are twice as many classes: without a row of another class (and this value),
+        then without a row of that class.
+
+    >>> np.exp(log_joint(np.array([[2.0, 1.0], [0.0, 3.0]]), 1.0, without=1.0)).round(3)
+    array([[0.333, 0.111, 0.222, 0.111],
+           [0.222, 0.444, 0.111, 0.333]])
+    """
+    total = counts.sum()
+    cells = counts.T
+    if without is not None:
+        cells = np.concatenate([cells, np.maximum(cells - without, 0.0)], axis=1)
+        total = max(total - without, 0.0)
+    return logarithm(fraction(cells + pseudocount, np.asarray(total + pseudocount * counts.size), 1 / counts.size))
+
+
+def fraction(above: FloatArray, below: FloatArray, otherwise: ArrayLike) -> FloatArray:
+    """Return above / below, and something else where ``below`` is not positive."""
+    quotient = np.empty(np.broadcast_shapes(above.shape, below.shape))
+    quotient[...] = otherwise
+    return np.divide(above, below, out=quotient, where=below > 0)

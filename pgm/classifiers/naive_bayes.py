@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,12 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from pgm.classifiers.base import CategoricalClassifier
+from pgm.classifiers.batches import LearnsInBatches
 from pgm.classifiers.class_counts import FloatArray
 from pgm.classifiers.class_moments import ClassMoments, class_moments, held_out_log_densities, log_densities
 from pgm.classifiers.continuous import Categorical
 from pgm.classifiers.estimates import Family
+from pgm.classifiers.options import given_priors, is_number
 from pgm.classifiers.reading import Codes, States, TrainingRows, code_features, feature_columns
 from pgm.classifiers.relevance import (
     averaged_table,
@@ -25,14 +27,14 @@ from pgm.classifiers.relevance import (
 )
 from pgm.classifiers.tags import categorical_tags
 from pgm.data import Dataset
-from pgm.errors import DataError, listing
+from pgm.errors import DataError
 from pgm.factors.cpt import CPT
 from pgm.factors.gaussian import ConditionalGaussian
 
 __all__ = ["NaiveBayesClassifier"]
 
 
-class NaiveBayesClassifier(CategoricalClassifier):
+class NaiveBayesClassifier(LearnsInBatches, CategoricalClassifier):
     """The naive Bayes classifier: P(c, x) = P(c) times the product of P(xi | c), features being categories or numbers.
 
     Numbers have a Gaussian density in each class, and both kinds may stand side by side.
@@ -139,19 +141,6 @@ class NaiveBayesClassifier(CategoricalClassifier):
         self.em = em
         self.unseen = unseen
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Return the classifier itself, having learned from more rows; batches add up to exactly one fit.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`. Without ``states`` (or categories of a frame), a feature has the states of the first batch.
-        classes
-            All classes; needed in the first call.
-        """
-        learn_more(self, X, y, classes, sample_weight)
-        return self
-
     def predict_joint_log_proba(self, X: Any) -> FloatArray:
         """Return ln p(class, features) of every row, shape (rows, classes); missing cells are summed out."""
         check_is_fitted(self, "counts_")
@@ -168,7 +157,7 @@ class NaiveBayesClassifier(CategoricalClassifier):
         if self.relevance_prior is not None:
             check_relevance_prior(self.relevance_prior, self.pseudocount, em=bool(self.em))
         floor = self.variance_floor
-        if isinstance(floor, bool) or not isinstance(floor, (int, float, np.number)) or not 0 < floor < np.inf:
+        if not is_number(floor) or not 0 < floor < np.inf:
             raise DataError(f"variance_floor must be a number above 0, not {floor!r}")
 
     def _without_intervals(self, columns: dict[str, Any], found: tuple[str, ...]) -> tuple[str, ...]:
@@ -189,8 +178,8 @@ class NaiveBayesClassifier(CategoricalClassifier):
         for name, variance in zip(self.continuous_features_, variances.tolist(), strict=True):
             if 0 < variance < floor:
                 warnings.warn(
-                    f"{name!r} varies less (variance {variance:.3g}) than what is added to all of them, {floor:.3g}, so "
-                    "it hardly counts: choose another unit for it, or a smaller variance_floor",
+                    f"{name!r} varies less (variance {variance:.3g}) than what is added to it, {floor:.3g}, so it "
+                    "hardly counts: choose another unit for it, or a smaller variance_floor",
                     stacklevel=5,
                 )
 
@@ -264,29 +253,3 @@ class NaiveBayesClassifier(CategoricalClassifier):
 
     def __sklearn_tags__(self) -> Any:
         return categorical_tags(super().__sklearn_tags__())
-
-
-def learn_more(model: CategoricalClassifier, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-    """Add one more batch to what ``model`` has learned."""
-    model._check_parameters()
-    if model.em:
-        raise DataError("EM needs all rows at once: partial_fit with em=False, or fit")
-    if hasattr(model, "counts_"):
-        if classes is not None and not np.array_equal(np.unique(classes), model.classes_):
-            raise DataError(f"classes were {listing(model.classes_.tolist())} before, and cannot change to {classes!r}")
-    elif classes is None:
-        raise ValueError("classes must be passed on the first call to partial_fit.")
-    model._learn(model._read(X, y, sample_weight, classes))
-
-
-def given_priors(priors: Any, classes: NDArray[Any]) -> FloatArray:
-    """Return priors given by label or in order, checked."""
-    labels = classes.tolist()
-    if isinstance(priors, dict):
-        if set(priors) != set(labels):
-            raise DataError(f"priors are given for {listing(priors)}; the classes are {listing(labels)}")
-        priors = [priors[label] for label in labels]
-    values = np.asarray(priors, np.float64)
-    if values.shape != (len(labels),) or not (values >= 0).all() or abs(values.sum() - 1) > 1e-6:
-        raise DataError(f"priors must be {len(labels)} numbers of at least 0 with sum 1, not {priors!r}")
-    return np.asarray(values / values.sum())

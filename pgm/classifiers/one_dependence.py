@@ -7,15 +7,16 @@ training rows best.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.classifiers.base import INCOMPLETE, CategoricalClassifier, held_out, own_weights
+from pgm.classifiers.base import CategoricalClassifier
+from pgm.classifiers.batches import LearnsInBatches
 from pgm.classifiers.class_counts import FloatArray
 from pgm.classifiers.continuous import Categorical
-from pgm.classifiers.naive_bayes import learn_more
+from pgm.classifiers.leaving_out import INCOMPLETE, held_out, own_weights
 from pgm.classifiers.reading import Codes, States
 from pgm.classifiers.tags import categorical_tags
 from pgm.classifiers.tree_augmentation import Pairs, best_forest, directed_away, forests_without_each_row
@@ -115,7 +116,7 @@ class SPODEClassifier(CategoricalClassifier):
         return categorical_tags(super().__sklearn_tags__())
 
 
-class TANClassifier(CategoricalClassifier):
+class TANClassifier(LearnsInBatches, CategoricalClassifier):
     """The tree-augmented naive Bayes classifier: given the class, features form the most likely tree.
 
     Parameters
@@ -178,11 +179,6 @@ class TANClassifier(CategoricalClassifier):
         self.discretizer = discretizer
         self.em = em
         self.unseen = unseen
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Return the classifier itself, having learned from more rows; see `NaiveBayesClassifier.partial_fit`."""
-        learn_more(self, X, y, classes, sample_weight)
-        return self
 
     def _structure(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> list[tuple[int, ...]]:
         parents = self._parents(best_forest(self.counts_, self.penalty))

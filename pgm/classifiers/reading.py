@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ __all__ = [
     "feature_columns",
     "has_holes",
     "row_weights",
+    "target_name",
 ]
 
 Codes: TypeAlias = Sequence[CodeArray]
@@ -226,9 +227,8 @@ def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]
     codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     wrong = np.flatnonzero(classes[codes] != labels)
     if len(wrong):
-        raise UnknownStateError(
-            f"row {wrong[0]} has the class {labels[wrong[0]]!r}; the classes are {listing(classes.tolist())}"
-        )
+        (label, *_) = labels[wrong].tolist()
+        raise UnknownStateError(f"row {wrong[0]} has the class {label!r}; the classes are {listing(classes.tolist())}")
     return codes
 
 
@@ -238,3 +238,12 @@ def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
         return None
     weights = np.asarray(sample_weight, np.float64)
     return checked_weights(np.full(rows, weights) if weights.ndim == 0 else weights, rows)
+
+
+def target_name(y: Any, features: Container[str]) -> str:
+    """Return the name of the class in the network: that of ``y`` if it has one, else "class"; no feature has it."""
+    name = getattr(y, "name", None)
+    name = name if isinstance(name, str) and name else "class"
+    while name in features:
+        name += "_"
+    return name

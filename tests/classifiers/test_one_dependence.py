@@ -1,4 +1,4 @@
-"""SPODE, TAN and AODE against published numbers, brute formulas and each other."""
+"""SPODE and TAN against published numbers, brute formulas and each other."""
 
 from __future__ import annotations
 
@@ -6,39 +6,9 @@ import numpy as np
 import pytest
 
 from pgm import DAG, AODEClassifier, NaiveBayesClassifier, SPODEClassifier, TANClassifier, tree_augmented
-from pgm.data import Dataset
 from pgm.errors import DataError, UnknownNameError
-from tests.classifiers.tables import car, repeated
+from tests.classifiers.tables import ASKED, LIMITS, car, repeated
 from tests.data.bundled import table
-
-LIMITS = repeated(
-    ["F", "G", "H"],
-    [
-        (0, 0, 0, "p", 3),
-        (0, 1, 1, "p", 2),
-        (1, 0, 1, "p", 1),
-        (1, 1, 0, "q", 3),
-        (0, 1, 1, "q", 1),
-        (1, 0, 1, "q", 1),
-        (2, 1, 1, "q", 1),
-    ],
-)
-ASKED = {"F": [0, 2], "G": [1, 0], "H": [1, 0]}
-
-
-@pytest.mark.parametrize("joint", [True, False])
-@pytest.mark.parametrize(
-    ("limit", "expected"),
-    [
-        (1, [0.612502814619846, 0.7122896481387047]),
-        (5, [0.612502814619846, 0.7709090909090909]),
-        (7, [0.6774193548387096, 0.5555555555555556]),
-        (30, [0.6, 0.5555555555555556]),
-    ],
-)
-def test_aode_averages_frequent_super_parents(limit, expected, joint):
-    model = AODEClassifier(min_rows=limit, joint=joint).fit(*LIMITS)
-    assert model.predict_proba(ASKED)[:, 0] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -52,47 +22,6 @@ def test_aode_averages_frequent_super_parents(limit, expected, joint):
 def test_spode(parent, expected):
     model = SPODEClassifier(super_parent=parent).fit(*LIMITS)
     assert model.predict_proba(ASKED)[:, 0] == pytest.approx(expected, abs=1e-12)
-
-
-def test_aode_gives_the_numbers_of_weka():
-    X, y = car()
-    model = AODEClassifier(joint=False).fit(X, y)
-    row = model.predict_proba(X)[11]
-    assert row == pytest.approx([0.20206947, 0.00287279, 0.79343437, 0.00162337], abs=5e-9)
-    assert model.score(X, y) == pytest.approx(0.938657, abs=1e-6)
-    left_out = model.classes_[model.leave_one_out(X, y).argmax(axis=1)]
-    assert np.mean(left_out == y) == pytest.approx(0.917824, abs=1e-6)
-
-
-@pytest.mark.parametrize("joint", [True, False])
-def test_aode_is_the_mean_of_its_networks(joint):
-    X, y = car()
-    model = AODEClassifier(joint=joint, min_rows=0).fit(X, y)
-    X = {name: [None if number % 7 == place else v for number, v in enumerate(X[name])] for place, name in enumerate(X)}
-    rows = Dataset({"class": y, **X}, variables=model.networks_[0].variables)
-    known = np.array([[value is not None for value in column] for column in X.values()])
-    joints = np.array([np.exp(net.log_likelihood(rows, progress=False)) for net in model.networks_])
-    ours = model.predict_joint_log_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
-    assert np.exp(ours) == pytest.approx((joints * known).sum(axis=0) / known.sum(axis=0), rel=1e-9)
-
-
-def test_aode_with_500_features_does_not_underflow():
-    rng = np.random.default_rng(3)
-    X, y = rng.integers(0, 2, (40, 500)), rng.integers(0, 2, 40)
-    model = AODEClassifier().fit(X, y)
-    logs = model.predict_joint_log_proba(X)
-    assert np.isfinite(logs).all()
-    assert logs.max() < -200
-    counts = model.counts_
-    level = np.array(counts.starts[:-1]) + X[0]
-    expected = []
-    for c in range(2):
-        pairs = counts.pairs[c][np.ix_(level, level)]
-        alone = np.diagonal(pairs)
-        logs_c = np.log((pairs + 1) / (alone[:, None] + 2))
-        np.fill_diagonal(logs_c, np.log((alone + 1) / (40 + 2 * 2)))
-        expected.append(np.logaddexp.reduce(logs_c.sum(axis=1)) - np.log(500))
-    assert logs[0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_one_feature_makes_all_the_same():
@@ -215,13 +144,12 @@ def test_leaving_a_row_out_is_fitting_without_it(model):
 
 def test_batches_are_one_fit():
     X, y = car()
-    for model in (TANClassifier(), AODEClassifier()):
-        once = type(model)().fit(X, y)
-        model.set_params(states={variable.name: variable.states for variable in once.feature_variables_})
-        for start in range(0, 1728, 500):
-            batch = {name: column[start : start + 500] for name, column in X.items()}
-            model.partial_fit(batch, y[start : start + 500], classes=sorted(set(y)))
-        assert (model.predict_proba(X) == once.predict_proba(X)).all()
+    once = TANClassifier().fit(X, y)
+    model = TANClassifier(states={variable.name: variable.states for variable in once.feature_variables_})
+    for start in range(0, 1728, 500):
+        batch = {name: column[start : start + 500] for name, column in X.items()}
+        model.partial_fit(batch, y[start : start + 500], classes=sorted(set(y)))
+    assert (model.predict_proba(X) == once.predict_proba(X)).all()
 
 
 def test_spode_chooses_the_most_accurate_super_parent():
@@ -242,7 +170,5 @@ def test_errors_name_what_is_wrong():
         TANClassifier(root="class").fit(X, y)
     with pytest.raises(DataError, match="penalty"):
         TANClassifier(penalty="mdl").fit(X, y)
-    with pytest.raises(DataError, match="min_rows"):
-        AODEClassifier(min_rows=-1).fit(X, y)
     with pytest.raises(DataError, match="name one"):
         SPODEClassifier().fit({"a": [0, None, 1], "b": [None, 1, None]}, [0, 1, 1])
