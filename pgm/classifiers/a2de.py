@@ -71,6 +71,7 @@ class A2DEClassifier(AODEClassifier):
     array([[0.179, 0.821]])
     """
 
+    em = False
     joint = True
     weights = None
     selection = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,11 +17,12 @@ from pgm.classifiers.class_counts import FloatArray
 from pgm.classifiers.continuous import Categorical
 from pgm.classifiers.estimates import fraction, log_conditionals, log_joint, smoothed
 from pgm.classifiers.information import information_with_class, ranks
-from pgm.classifiers.reading import Codes, States
+from pgm.classifiers.reading import Codes, States, TrainingRows
 from pgm.classifiers.super_parents import rows_right, without_implied
 from pgm.classifiers.tags import categorical_tags
 from pgm.errors import DataError
 from pgm.factors.cpt import CPT
+from pgm.learning.em import EMResult
 from pgm.network import BayesianNetwork
 
 __all__ = ["AODEClassifier"]
@@ -51,8 +53,9 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
     pseudocount, class_pseudocount, states, unseen
         As in `NaiveBayesClassifier`; P(xj | c, xi) = (N(c, xi, xj) + l) / (N(c, xi) + l Nj). ``class_pseudocount`` is
         used where P(c) is.
-    categorical, discretizer
-        As in `NaiveBayesClassifier`; but without a discretizer all features must be categories.
+    categorical, discretizer, em
+        As in `NaiveBayesClassifier`; but without a discretizer all features must be categories. EM runs once for each
+        super-parent; what is weighed or selected is so by the rows of known class.
 
     Attributes
     ----------
@@ -60,6 +63,8 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
         The features that can be super-parents, by name, and what each weighs.
     networks_
         The networks that are averaged, one for each super-parent.
+    em_results_
+        What `pgm.fit_em` returned for each super-parent, by name, if there was something to complete.
     network_
         The naive Bayes network, which decides rows for which no feature can be a super-parent.
     classes_, class_count_
@@ -91,6 +96,8 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
     {'a': 1.0, 'c': 1.0}
     """
 
+    em_results_: dict[str, EMResult]
+
     def __init__(
         self,
         *,
@@ -104,6 +111,7 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
         states: States | None = None,
         categorical: Categorical = None,
         discretizer: Any = None,
+        em: bool | Mapping[str, Any] = False,
         unseen: str = "error",
     ) -> None:
         self.min_rows = min_rows
@@ -116,6 +124,7 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
         self.states = states
         self.categorical = categorical
         self.discretizer = discretizer
+        self.em = em
         self.unseen = unseen
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -180,6 +189,30 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
             right += rows_right(packed, parents, len(ranked), self._naive(some, out), out)
         return int(right.argmax()) + 1
 
+    def _complete(self, rows: TrainingRows) -> None:
+        """Run EM for naive Bayes and for each super-parent, whose expected counts become its part of the table."""
+        super()._complete(rows)
+        assert self.counts_.pairs is not None
+        names = [variable.name for variable in self.feature_variables_]
+        pairs, singles = np.zeros_like(self.counts_.pairs), np.zeros_like(self.counts_.singles)
+        self.em_results_ = {}
+        for parent, name in enumerate(names):
+            size = self.counts_.cardinalities[parent]
+            pseudocounts = dict.fromkeys(names, self.pseudocount)
+            pseudocounts[self.target_] = self.pseudocount * size if self.joint else self._class_pseudocount
+            found = self._fit_em(self._network_under(parent), rows, pseudocounts)
+            expected = found.network.expected_counts(self._as_data(rows))
+            own = slice(self.counts_.starts[parent], self.counts_.starts[parent] + size)
+            singles[:, own] = expected.table(name, [self.target_])
+            for child, start in enumerate(self.counts_.starts[:-1]):
+                states = slice(start, start + self.counts_.cardinalities[child])
+                if child == parent:
+                    pairs[:, own, own] = singles[:, own, None] * np.eye(size)
+                else:
+                    pairs[:, own, states] = expected.table(names[child], [self.target_, name])
+            self.em_results_[name] = found
+        self.counts_ = replace(self.counts_, singles=singles, pairs=pairs)
+
     # ------------------------------------------------------------------ tables
 
     def _super_parents(
@@ -202,10 +235,12 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
         counts = self.counts_.family(parent)
         if self.joint:
             return log_joint(counts, self.pseudocount, without)
+        # EM completes all rows, for each super-parent by itself; counting leaves out those in which it is missing
+        classes = counts.sum(axis=1) if hasattr(self, "em_results_") else self.counts_.classes
         given_class = log_conditionals(
             np.pad(counts, ((0, 0), (0, 1)))[:, None], counts.shape[1:], self.pseudocount, without
         )
-        return given_class[0, :-1] + log_joint(self.counts_.classes[:, None], self._class_pseudocount, without)
+        return given_class[0, :-1] + log_joint(classes[:, None], self._class_pseudocount, without)
 
     def _network_under(self, parent: int) -> BayesianNetwork:
         variables, own = self.feature_variables_, np.exp(self._log_own(parent)).T

@@ -92,7 +92,7 @@ class CategoricalClassifier(BayesClassifier):
             Weight of each row. Rows of weight 0 are as good as absent.
         """
         self._check_parameters()
-        for learned in ("counts_", "em_result_"):
+        for learned in ("counts_", "em_result_", "em_results_"):
             self.__dict__.pop(learned, None)
         self._learn(self._read(X, y, sample_weight, None))
         return self

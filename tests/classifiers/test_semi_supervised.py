@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgm import MDLPDiscretizer, NaiveBayesClassifier, SPODEClassifier, TANClassifier
+from pgm import AODEClassifier, KDBClassifier, MDLPDiscretizer, NaiveBayesClassifier, SPODEClassifier, TANClassifier
 from pgm.errors import DataError, MissingDataError
 
-MODELS = [NaiveBayesClassifier(), SPODEClassifier(super_parent="a"), TANClassifier()]
+MODELS = [NaiveBayesClassifier(), SPODEClassifier(super_parent="a"), TANClassifier(), KDBClassifier()]
 
 
 def rows(n=300, seed=0):
@@ -143,3 +143,28 @@ def test_errors():
         NaiveBayesClassifier(em="yes").fit(X, y)
     with pytest.raises(DataError, match="all rows at once"):
         NaiveBayesClassifier(em=True).partial_fit(X, y, classes=[0, 1])
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_aode_is_the_mean_of_spodes_by_em(joint):
+    X, y = rows()
+    X = {name: [None if row % 9 == place else int(cell) for row, cell in enumerate(column)]
+         for place, (name, column) in enumerate(X.items())}  # fmt: skip
+    labels = hidden(y)
+    em = {"tol": 1e-11, "max_iter": 10_000}
+    model = AODEClassifier(joint=joint, em=em).fit(X, labels)
+    assert set(model.em_results_) == {"a", "b", "c"}
+    asked = {"a": [0, 1, 2], "b": [2, 1, 0], "c": [0, 1, 1]}
+    total = np.zeros((3, 2))
+    for name, network in zip("abc", model.networks_, strict=True):
+        if not joint:  # then each network is the one that a SPODE classifier learns from the same rows
+            alone = SPODEClassifier(super_parent=name, em=em).fit(X, labels).network_
+            for child in ("class", *"abc"):
+                parents = alone.cpt(child).names
+                expected = alone.cpt(child).values
+                assert network.cpt(child).names == parents
+                assert network.cpt(child).values == pytest.approx(expected, abs=1e-5)
+        rows_of = [{**{key: column[row] for key, column in asked.items()}, "class": label}
+                   for row in range(3) for label in (0, 1)]  # fmt: skip
+        total += np.array([network.probability(row) for row in rows_of]).reshape(3, 2) / 3
+    assert np.exp(model.predict_joint_log_proba(asked)) == pytest.approx(total, rel=1e-9)
