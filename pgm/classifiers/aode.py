@@ -15,10 +15,10 @@ from pgm.classifiers.base import CategoricalClassifier
 from pgm.classifiers.batches import LearnsInBatches
 from pgm.classifiers.class_counts import FloatArray
 from pgm.classifiers.continuous import Categorical
-from pgm.classifiers.estimates import fraction, log_conditionals, log_joint, smoothed
+from pgm.classifiers.estimates import fraction, log_joint, smoothed
 from pgm.classifiers.information import information_with_class, ranks
 from pgm.classifiers.reading import Codes, States, TrainingRows
-from pgm.classifiers.super_parents import rows_right, without_implied
+from pgm.classifiers.super_parents import equal_weights, log_product, rows_right, under_features, without_implied
 from pgm.classifiers.tags import categorical_tags
 from pgm.errors import DataError
 from pgm.factors.cpt import CPT
@@ -182,7 +182,7 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
         """Return how many super-parents, in order of rank, are the most accurate when each row is left out."""
         ranked = np.argsort(place).tolist()
         right = np.zeros(len(ranked))
-        for rows, out in _equal_weights(labels, weights):
+        for rows, out in equal_weights(labels, weights):
             some = [column[rows] for column in codes]
             parents = self._super_parents(some, out, ranked)
             packed = PackedRows(some, self.counts_.cardinalities)
@@ -219,16 +219,13 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
         self, codes: Codes, out: LeftOut | None, order: list[int] | None = None
     ) -> Iterator[SuperParent]:
         """Yield all features as super-parents of some rows."""
-        without = None if out is None else out.weight
-        starts, sizes = self.counts_.starts, self.counts_.cardinalities
-        assert self.counts_.pairs is not None
-        for parent in np.flatnonzero(self._weights).tolist() if order is None else order:
-            own = slice(starts[parent], starts[parent] + sizes[parent])
-            logs = log_conditionals(self.counts_.pairs[:, own], sizes, self.pseudocount, without)
-            logs[:, own] = 0.0
-            rows = self.counts_.family(parent).sum(axis=0) - (without or 0.0)
+        chosen = np.flatnonzero(self._weights).tolist() if order is None else order
+        for parent, values, own, logs in under_features(
+            self.counts_, codes, chosen, self._log_own, self.pseudocount, out
+        ):
+            rows = self.counts_.family(parent).sum(axis=0) - (0.0 if out is None else out.weight)
             weights = np.where(rows >= self.min_rows, self._weights[parent], 0.0)
-            yield SuperParent(np.asarray(codes[parent], np.intp), weights, self._log_own(parent, without), logs)
+            yield SuperParent(values, weights, own, logs)
 
     def _log_own(self, parent: int, without: float | None = None) -> FloatArray:
         """Return ln P(c, xi) of a super-parent, shape (cardinality, classes)."""
@@ -237,10 +234,7 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
             return log_joint(counts, self.pseudocount, without)
         # EM completes all rows, for each super-parent by itself; counting leaves out those in which it is missing
         classes = counts.sum(axis=1) if hasattr(self, "em_results_") else self.counts_.classes
-        given_class = log_conditionals(
-            np.pad(counts, ((0, 0), (0, 1)))[:, None], counts.shape[1:], self.pseudocount, without
-        )
-        return given_class[0, :-1] + log_joint(classes[:, None], self._class_pseudocount, without)
+        return log_product(counts, classes, self.pseudocount, self._class_pseudocount, without)
 
     def _network_under(self, parent: int) -> BayesianNetwork:
         variables, own = self.feature_variables_, np.exp(self._log_own(parent)).T
@@ -260,7 +254,7 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
 
     def _held_out(self, codes: Codes, labels: NDArray[np.intp], weights: FloatArray | None) -> FloatArray:
         joint = np.empty((len(labels), len(self.classes_)))
-        for rows, out in _equal_weights(labels, weights):
+        for rows, out in equal_weights(labels, weights):
             joint[rows] = self._mean([column[rows] for column in codes], out)
         return joint
 
@@ -283,13 +277,3 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
 
     def __sklearn_tags__(self) -> Any:
         return categorical_tags(super().__sklearn_tags__())
-
-
-def _equal_weights(labels: NDArray[np.intp], weights: FloatArray | None) -> Iterator[tuple[NDArray[np.intp], LeftOut]]:
-    """Yield groups of rows of the same weight."""
-    if weights is None:
-        weights = np.ones(len(labels))
-    different, group = np.unique(weights, return_inverse=True)
-    for number, weight in enumerate(different.tolist()):
-        rows = np.flatnonzero(group == number)
-        yield rows, LeftOut(labels[rows], weight)

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgm.classifiers.averaging import PackedRows, SuperParent, of_own_class
 from pgm.classifiers.base import CategoricalClassifier
 from pgm.classifiers.batches import LearnsInBatches
 from pgm.classifiers.class_counts import FloatArray
 from pgm.classifiers.continuous import Categorical
 from pgm.classifiers.leaving_out import INCOMPLETE, held_out, own_weights
 from pgm.classifiers.reading import Codes, States
+from pgm.classifiers.super_parents import equal_weights, log_product, under_features
 from pgm.classifiers.tags import categorical_tags
 from pgm.classifiers.tree_augmentation import Pairs, best_forest, directed_away, forests_without_each_row
 from pgm.errors import DataError, MissingDataError, UnknownNameError, listing
@@ -49,7 +51,8 @@ class SPODEClassifier(CategoricalClassifier):
     Notes
     -----
     Leave-one-out is the cross-validation that needs no random numbers, and here costs O(rows * features) for each
-    candidate, since rows are subtracted from the counts. Only rows without missing cells have a say in the choice.
+    candidate, since rows are subtracted from the counts. Only rows without missing cells have a say in the choice. In
+    `leave_one_out` the super-parent stays the one that all rows choose, which flatters it a little.
 
     References
     ----------
@@ -99,18 +102,19 @@ class SPODEClassifier(CategoricalClassifier):
             raise DataError("choosing a super-parent needs rows without missing cells: name one")
         codes, labels = [column[complete] for column in codes], labels[complete]
         weights = None if weights is None else weights[complete]
-        own = own_weights(labels, len(self.classes_), weights)
-        right = np.ones(len(labels)) if weights is None else weights
-        best, most = 0, -1.0
-        for candidate in features:
-            joint = self._held_out_class(own)
-            for child in features:
-                family = self._family(child, () if child == candidate else (candidate,))
-                joint += held_out(family, codes, sizes, own, self.pseudocount)
-            accuracy = float(right[joint.argmax(axis=1) == labels].sum())
-            if accuracy > most:
-                best, most = candidate, accuracy
-        return best
+        right = np.zeros(len(codes))
+        for rows, out in equal_weights(labels, weights):
+            some = [column[rows] for column in codes]
+            parents = under_features(self.counts_, some, features, self._log_own, self.pseudocount, out)
+            unweighted = (SuperParent(values, np.ones(len(own)), own, logs) for _, values, own, logs in parents)
+            for first, block, both, _ in PackedRows(some, sizes).blocks(unweighted):
+                decided = of_own_class(both, out.labels[block]).argmax(axis=2)
+                right[first : first + len(decided)] += out.weight * (decided == out.labels[block]).sum(axis=1)
+        return int(right.argmax())
+
+    def _log_own(self, parent: int, without: float | None) -> FloatArray:
+        counts = self.counts_.family(parent)
+        return log_product(counts, self.counts_.classes, self.pseudocount, self._class_pseudocount, without)
 
     def __sklearn_tags__(self) -> Any:
         return categorical_tags(super().__sklearn_tags__())

@@ -1,19 +1,93 @@
-"""Which features take part in AODE: the most accurate number of super-parents, and cells that others imply."""
+"""Features as super-parents: what rows look up, how many are the most accurate, and which cells others imply."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgm.classifiers.averaging import LeftOut, PackedRows, SuperParent, of_own_class
 from pgm.classifiers.class_counts import ClassCounts, FloatArray
+from pgm.classifiers.estimates import log_conditionals, log_joint
 from pgm.classifiers.reading import Codes
 
-__all__ = ["rows_right", "without_implied"]
+__all__ = ["equal_weights", "log_product", "rows_right", "under_features", "without_implied"]
 
 _EQUAL = 1e-9
 """Sums of fractional weights that differ by less than this share are equal."""
+
+
+class UnderFeature(NamedTuple):
+    """What rows look up with a feature as super-parent; see `SuperParent`."""
+
+    feature: int
+    values: NDArray[np.intp]
+    own: FloatArray
+    logs: FloatArray
+
+
+def under_features(
+    counts: ClassCounts,
+    codes: Codes,
+    features: Iterable[int],
+    log_own: Callable[[int, float | None], FloatArray],
+    pseudocount: float,
+    out: LeftOut | None,
+) -> Iterator[UnderFeature]:
+    """Yield for one feature after the other what rows look up with it as super-parent.
+
+    Parameters
+    ----------
+    counts, codes
+        Of the training rows; of the rows that look up.
+    features
+        The super-parents.
+    log_own
+        ln P(c, xi) of a feature, without a row of the given weight, shape (cardinality, classes).
+    pseudocount
+        The l of P(xj | c, xi) = (N(c, xi, xj) + l) / (N(c, xi) + l Nj).
+    out
+        The same rows, if they are left out of the counts.
+    """
+    without = None if out is None else out.weight
+    starts, sizes = counts.starts, counts.cardinalities
+    assert counts.pairs is not None
+    for feature in features:
+        own = slice(starts[feature], starts[feature] + sizes[feature])
+        logs = log_conditionals(counts.pairs[:, own], sizes, pseudocount, without)
+        logs[:, own] = 0.0
+        yield UnderFeature(feature, np.asarray(codes[feature], np.intp), log_own(feature, without), logs)
+
+
+def log_product(
+    counts: FloatArray, classes: FloatArray, pseudocount: float, class_pseudocount: float, without: float | None
+) -> FloatArray:
+    """Return ln P(c) P(x | c) of a feature, each estimated by itself, shape (cardinality, classes).
+
+    Parameters
+    ----------
+    counts, classes
+        N(c, x), shape (classes, cardinality), and N(c).
+    pseudocount, class_pseudocount
+        Of P(x | c) and of P(c).
+    without
+        As in `log_joint`.
+    """
+    one_value = np.pad(counts, ((0, 0), (0, 1)))[:, None]
+    given_class = log_conditionals(one_value, counts.shape[1:], pseudocount, without)
+    return given_class[0, :-1] + log_joint(classes[:, None], class_pseudocount, without)
+
+
+def equal_weights(labels: NDArray[np.intp], weights: FloatArray | None) -> Iterator[tuple[NDArray[np.intp], LeftOut]]:
+    """Yield groups of rows of the same weight."""
+    if weights is None:
+        weights = np.ones(len(labels))
+    different, group = np.unique(weights, return_inverse=True)
+    for number, weight in enumerate(different.tolist()):
+        rows = np.flatnonzero(group == number)
+        yield rows, LeftOut(labels[rows], weight)
 
 
 def rows_right(

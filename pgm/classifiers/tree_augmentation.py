@@ -11,6 +11,7 @@ from scipy.special import xlogy
 
 from pgm.classifiers.class_counts import ClassCounts, FloatArray
 from pgm.classifiers.estimates import joint_codes, look_up
+from pgm.classifiers.information import information_of_pairs
 from pgm.classifiers.reading import Codes
 from pgm.errors import DataError
 from pgm.learning.trees import maximum_spanning_tree
@@ -43,13 +44,7 @@ def edge_gains(counts: ClassCounts, penalty: str | None) -> FloatArray:
     DataError
         For another penalty.
     """
-    sizes = counts.cardinalities
-    gains = -_price(penalty, np.array(counts.total)) * _parameters(counts)
-    for v in range(len(sizes)):
-        for u in range(v):
-            gains[u, v] += _information(counts.family(v, (u,)))
-            gains[v, u] = gains[u, v]
-    return gains
+    return information_of_pairs(counts) * counts.total - _price(penalty, np.array(counts.total)) * _parameters(counts)
 
 
 def _price(penalty: str | None, total: FloatArray) -> FloatArray:
@@ -62,18 +57,6 @@ def _parameters(counts: ClassCounts) -> FloatArray:
     """Return how many parameters an edge adds, for all pairs of features."""
     free = np.array(counts.cardinalities, np.float64) - 1
     return np.outer(free, free) * len(counts.classes)
-
-
-def _information(table: FloatArray) -> float:
-    """Return N I(x; y | c) in nats of a table N(c, x, y).
-
-    >>> round(_information(np.array([[[2.0, 0.0], [0.0, 2.0]]])), 4)
-    2.7726
-    """
-    independent = table.sum(axis=2, keepdims=True) * table.sum(axis=1, keepdims=True)
-    seen = table > 0
-    totals = np.broadcast_to(table.sum(axis=(1, 2), keepdims=True), table.shape)
-    return float((table[seen] * np.log(table[seen] * totals[seen] / independent[seen])).sum())
 
 
 def directed_away(root: int, size: int, pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
