@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgm.classifiers.aode import AODEClassifier
-from pgm.classifiers.averaging import LeftOut, PackedRows, SuperParent, log_mean
-from pgm.classifiers.class_counts import FloatArray
-from pgm.classifiers.continuous import Categorical
-from pgm.classifiers.estimates import fraction, log_conditionals, log_joint, smoothed
-from pgm.classifiers.reading import Codes, States, TrainingRows
-from pgm.classifiers.triple_counts import TripleCounts, count_triples
+from pgm.classifiers.averaging.log_mean import LeftOut, PackedRows, SuperParent, log_mean
+from pgm.classifiers.counting.class_counts import FloatArray
+from pgm.classifiers.counting.estimates import fraction, log_conditionals, log_joint, smoothed
+from pgm.classifiers.counting.triple_counts import TripleCounts, count_triples
+from pgm.classifiers.shared.continuous import Categorical
+from pgm.classifiers.shared.reading import Codes, States, TrainingRows
 from pgm.factors.cpt import CPT
 from pgm.network import BayesianNetwork
 

@@ -10,16 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pgm.classifiers.averaging import LeftOut, PackedRows, SuperParent, log_mean
-from pgm.classifiers.base import CategoricalClassifier
-from pgm.classifiers.batches import LearnsInBatches
-from pgm.classifiers.class_counts import FloatArray
-from pgm.classifiers.continuous import Categorical
-from pgm.classifiers.estimates import fraction, log_joint, smoothed
-from pgm.classifiers.information import information_with_class, ranks
-from pgm.classifiers.reading import Codes, States, TrainingRows
-from pgm.classifiers.super_parents import equal_weights, log_product, rows_right, under_features, without_implied
-from pgm.classifiers.tags import categorical_tags
+from pgm.classifiers.averaging.log_mean import LeftOut, PackedRows, SuperParent, log_mean
+from pgm.classifiers.averaging.super_parents import (
+    equal_weights,
+    log_product,
+    rows_right,
+    under_features,
+    without_implied,
+)
+from pgm.classifiers.counting.class_counts import FloatArray
+from pgm.classifiers.counting.estimates import fraction, log_joint, smoothed
+from pgm.classifiers.counting.information import information_with_class, ranks
+from pgm.classifiers.shared.base import CategoricalClassifier
+from pgm.classifiers.shared.batches import LearnsInBatches
+from pgm.classifiers.shared.continuous import Categorical
+from pgm.classifiers.shared.reading import Codes, States, TrainingRows
+from pgm.classifiers.shared.tags import categorical_tags
 from pgm.errors import DataError
 from pgm.factors.cpt import CPT
 from pgm.learning.em import EMResult

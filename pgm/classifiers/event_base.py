@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from pgm.classifiers.batches import LearnsInBatches
-from pgm.classifiers.class_counts import FloatArray
-from pgm.classifiers.count_matrix import CountMatrix, feature_names
-from pgm.classifiers.estimates import logarithm, smoothed
-from pgm.classifiers.leaving_out import own_weights
-from pgm.classifiers.options import check_em, check_pseudocounts, given_priors
-from pgm.classifiers.reading import class_codes, class_labels, row_weights, target_name
+from pgm.classifiers.counting.class_counts import FloatArray
+from pgm.classifiers.counting.estimates import logarithm, smoothed
+from pgm.classifiers.counting.leaving_out import own_weights
 from pgm.classifiers.semi_supervised import Ascent, climb
+from pgm.classifiers.shared.batches import LearnsInBatches
+from pgm.classifiers.shared.count_matrix import CountMatrix, feature_names
+from pgm.classifiers.shared.options import check_em, check_pseudocounts, given_priors
+from pgm.classifiers.shared.reading import class_codes, class_labels, row_weights, target_name
 from pgm.errors import DataError, listing
 from pgm.factors.cpt import CPT
 from pgm.factors.variable import Variable

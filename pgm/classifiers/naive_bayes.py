@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from pgm.classifiers.base import CategoricalClassifier
-from pgm.classifiers.batches import LearnsInBatches
-from pgm.classifiers.class_counts import FloatArray
-from pgm.classifiers.class_moments import ClassMoments, class_moments, held_out_log_densities, log_densities
-from pgm.classifiers.continuous import Categorical
-from pgm.classifiers.estimates import Family
-from pgm.classifiers.options import given_priors, is_number
-from pgm.classifiers.reading import Codes, States, TrainingRows, code_features, feature_columns
-from pgm.classifiers.relevance import (
+from pgm.classifiers.counting.class_counts import FloatArray
+from pgm.classifiers.counting.class_moments import ClassMoments, class_moments, held_out_log_densities, log_densities
+from pgm.classifiers.counting.estimates import Family
+from pgm.classifiers.counting.relevance import (
     averaged_table,
     check_relevance_prior,
     held_out_averaged,
     relevance_log_odds,
 )
-from pgm.classifiers.tags import categorical_tags
+from pgm.classifiers.shared.base import CategoricalClassifier
+from pgm.classifiers.shared.batches import LearnsInBatches
+from pgm.classifiers.shared.continuous import Categorical
+from pgm.classifiers.shared.options import given_priors, is_number
+from pgm.classifiers.shared.reading import Codes, States, TrainingRows, code_features, feature_columns
+from pgm.classifiers.shared.tags import categorical_tags
 from pgm.data import Dataset
 from pgm.errors import DataError
 from pgm.factors.cpt import CPT

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.classifiers.class_counts import FloatArray
-from pgm.classifiers.estimates import log_sum_exp
+from pgm.classifiers.counting.class_counts import FloatArray
+from pgm.classifiers.counting.estimates import log_sum_exp
 from pgm.learning.em.iteration import Criteria
 
 __all__ = ["Ascent", "climb"]

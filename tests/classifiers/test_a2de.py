@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pgm import AODEClassifier, NaiveBayesClassifier
-from pgm.classifiers import triple_counts
+from pgm.classifiers.counting import triple_counts
 from pgm.classifiers.a2de import A2DEClassifier
 from pgm.data import Dataset
 from pgm.errors import TooLargeError

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pgm.classifiers.averaging import LeftOut, PackedRows, SuperParent, log_mean
-from pgm.classifiers.estimates import log_conditionals, log_joint
+from pgm.classifiers.averaging.log_mean import LeftOut, PackedRows, SuperParent, log_mean
+from pgm.classifiers.counting.estimates import log_conditionals, log_joint
 
 SIZES = [2, 3, 1, 30, 300, 2]
 STARTS = np.cumsum([0, *(size + 1 for size in SIZES)])

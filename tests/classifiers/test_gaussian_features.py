@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from pgm import Dataset, NaiveBayesClassifier
-from pgm.classifiers.class_moments import class_moments
+from pgm.classifiers.counting.class_moments import class_moments
 from pgm.errors import DataError, UnknownNameError
 
 

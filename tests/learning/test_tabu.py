@@ -172,7 +172,7 @@ def test_scores_of_32_bits_will_do():
         assert hill_climb(data, Single()).score == pytest.approx(hill_climb(data).score, abs=1)
 
 
-@pytest.mark.parametrize("rng", ["abc", -1, 1.5, True, np.random.RandomState(0)], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("rng", ["abc", -1, 1.5, True, np.random.RandomState(0)], ids=lambda it: type(it).__name__)
 def test_what_is_no_source_of_randomness(rng):
     with pytest.raises(DataError, match=r"rng is a numpy.random.Generator, a whole number from 0 as a seed"):
         hill_climb(random_data(0), restarts=2, rng=rng)

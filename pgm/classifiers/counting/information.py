@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from pgm.classifiers.class_counts import ClassCounts, FloatArray
+from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray
 
 __all__ = ["information_of_pairs", "information_with_class", "ranks"]
 
@@ -18,7 +18,7 @@ def information_with_class(counts: ClassCounts) -> FloatArray:
     """Return I(xi; c) of each feature in nats; a missing cell tells nothing.
 
     >>> from pgm.factors.variable import Variable
-    >>> from pgm.classifiers.class_counts import count_classes
+    >>> from pgm.classifiers.counting.class_counts import count_classes
     >>> x, y = Variable("x", [0, 1]), Variable("y", [0, 1])
     >>> codes = [np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])]
     >>> information_with_class(count_classes([x, y], 2, codes, np.array([0, 0, 1, 1]), pairs=False)).round(4)
@@ -42,7 +42,7 @@ def information_of_pairs(counts: ClassCounts) -> FloatArray:
     O(classes * levels**2), for one feature and all others at a time.
 
     >>> from pgm.factors.variable import Variable
-    >>> from pgm.classifiers.class_counts import count_classes
+    >>> from pgm.classifiers.counting.class_counts import count_classes
     >>> x, y = Variable("x", [0, 1]), Variable("y", [0, 1])
     >>> rows = [np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1])], np.zeros(4, int)
     >>> information_of_pairs(count_classes([x, y], 1, *rows, pairs=True)).round(4)

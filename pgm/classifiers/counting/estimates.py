@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pgm.classifiers.class_counts import FloatArray
-from pgm.classifiers.reading import Codes
+from pgm.classifiers.counting.class_counts import FloatArray
+from pgm.classifiers.shared.reading import Codes
 
 __all__ = [
     "Family",
@@ -96,7 +96,7 @@ def log_conditionals(
     Parameters
     ----------
     counts
-        N(c, value, level), shape (classes, values, levels), levels as in `pgm.classifiers.class_counts`.
+        N(c, value, level), shape (classes, values, levels), levels as in `pgm.classifiers.counting.class_counts`.
     cardinalities
         Number of states of each feature.
     pseudocount

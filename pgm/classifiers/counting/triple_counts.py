@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.classifiers.class_counts import ClassCounts, FloatArray, occurring_levels, rows_with_class
-from pgm.classifiers.reading import Codes
+from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray, occurring_levels, rows_with_class
+from pgm.classifiers.shared.reading import Codes
 from pgm.data import Dataset
 from pgm.errors import TooLargeError
 from pgm.factors.size import MEMORY_BUDGET, check_size
@@ -64,7 +64,7 @@ def count_triples(
     counts
         Any counts of these features and classes.
     codes, labels, weights
-        The rows, as in `pgm.classifiers.class_counts.count_classes`.
+        The rows, as in `pgm.classifiers.counting.class_counts.count_classes`.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def count_triples(
 
     Examples
     --------
-    >>> from pgm.classifiers.class_counts import count_classes
+    >>> from pgm.classifiers.counting.class_counts import count_classes
     >>> variables = [Variable(name, [0, 1]) for name in "xyz"]
     >>> rows = [np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([0, 1, 1])], np.array([0, 0, 0])
     >>> counts = count_classes(variables, 1, *rows, pairs=True)

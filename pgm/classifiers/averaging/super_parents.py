@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.classifiers.averaging import LeftOut, PackedRows, SuperParent, of_own_class
-from pgm.classifiers.class_counts import ClassCounts, FloatArray
-from pgm.classifiers.estimates import log_conditionals, log_joint
-from pgm.classifiers.reading import Codes
+from pgm.classifiers.averaging.log_mean import LeftOut, PackedRows, SuperParent, of_own_class
+from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray
+from pgm.classifiers.counting.estimates import log_conditionals, log_joint
+from pgm.classifiers.shared.reading import Codes
 
 __all__ = ["equal_weights", "log_product", "rows_right", "under_features", "without_implied"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.classifiers.class_counts import FloatArray
+from pgm.classifiers.counting.class_counts import FloatArray
 from pgm.errors import DataError, listing
 
 __all__ = ["check_em", "check_pseudocounts", "given_priors", "is_number"]

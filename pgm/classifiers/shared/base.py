@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from pgm.classifiers.class_counts import ClassCounts, FloatArray, count_classes
-from pgm.classifiers.continuous import (
+from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray, count_classes
+from pgm.classifiers.counting.estimates import Family, joint_codes, logarithm, look_up, smoothed
+from pgm.classifiers.counting.leaving_out import INCOMPLETE, held_out, own_weights
+from pgm.classifiers.shared.continuous import (
     Categorical,
     check_no_fractions,
     continuous_features,
@@ -23,11 +25,9 @@ from pgm.classifiers.continuous import (
     fit_discretizer,
     numbers_of,
 )
-from pgm.classifiers.estimates import Family, joint_codes, logarithm, look_up, smoothed
-from pgm.classifiers.leaving_out import INCOMPLETE, held_out, own_weights
-from pgm.classifiers.options import check_em, check_pseudocounts
-from pgm.classifiers.posterior import BayesClassifier
-from pgm.classifiers.reading import (
+from pgm.classifiers.shared.options import check_em, check_pseudocounts
+from pgm.classifiers.shared.posterior import BayesClassifier
+from pgm.classifiers.shared.reading import (
     Codes,
     TrainingRows,
     class_codes,

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from pgm.classifiers.class_counts import FloatArray
+from pgm.classifiers.counting.class_counts import FloatArray
+from pgm.classifiers.counting.estimates import log_sum_exp
 from pgm.classifiers.decision import bayes_decision, conditional_risk
-from pgm.classifiers.estimates import log_sum_exp
 from pgm.errors import ImpossibleEvidenceError
 
 __all__ = ["BayesClassifier"]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln
 
-from pgm.classifiers.class_counts import FloatArray
-from pgm.classifiers.estimates import Family, logarithm, look_up, smoothed
+from pgm.classifiers.counting.class_counts import FloatArray
+from pgm.classifiers.counting.estimates import Family, logarithm, look_up, smoothed
 from pgm.errors import DataError
 
 __all__ = ["averaged_table", "check_relevance_prior", "held_out_averaged", "relevance_log_odds"]
