@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from pgm.errors import EvidenceError, PgmError, UnknownNameError, listing
+from pgm.errors import DataError, EvidenceError, FormatError, PgmError, UnknownNameError, listing
 
 if TYPE_CHECKING:
     from pgm.factors.variable import Label, Variable
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 FILE_HELP = "a network file, or the name of a bundled network such as asia"
-GIVEN_HELP = "observed states, as name=label"
+GIVEN_HELP = "observed states, as name=label; of continuous variables name=number"
+CONTINUOUS_HELP = "columns of measurements, which become leaves: by structural EM, into .json or .dot"
 DEBUG = "PGM_DEBUG"
 INTERRUPTED = 130
 """The exit code that shells give to what Ctrl-C ends."""
@@ -195,13 +196,14 @@ def _parser() -> Parser:
     separate.set_defaults(command=_separate)
 
     learn = commands.add_parser("learn", help="learn a network from data")
-    learn.add_argument("data", metavar="DATA", help="a CSV file with a header; every column is discrete")
+    learn.add_argument("data", metavar="DATA", help="a CSV file with a header; columns are discrete")
     learn.add_argument("-o", "--output", metavar="OUT", required=True, help="the network; with .dot the graph alone")
     learn.add_argument("--score", default="bic", help="the score of a graph (default: bic)")
     learn.add_argument("--search", choices=SEARCHES, default="auto", help="how to look for it (default: auto, by size)")
     learn.add_argument("--max-parents", type=int, metavar="N", help="largest number of parents of a node")
     for name in ("required", "forbidden"):
         learn.add_argument(f"--{name}", metavar="A->B", nargs="+", action="extend", default=[], help=f"{name} edges")
+    learn.add_argument("--continuous", metavar="NAME", nargs="+", action="extend", default=[], help=CONTINUOUS_HELP)
     learn.add_argument("--pseudocount", type=_pseudocount, default=0.0, help="added to every count (default: 0)")
     learn.set_defaults(command=_learn)
 
@@ -307,10 +309,11 @@ def _info(args: argparse.Namespace) -> str:
     net = _network(args.file)
     tables = net.cpts
     largest = max(tables, key=lambda cpt: cpt.values.size)
+    kinds = f" ({len(net.gaussians)} continuous)" if net.gaussians else ""
     lines = [
-        f"{len(net.names)} variables, {len(net.dag.edges)} edges, {net.n_parameters} free parameters",
+        f"{len(net.names)} variables{kinds}, {len(net.dag.edges)} edges, {net.n_parameters} free parameters",
         f"states of a variable: at most {max(cpt.child.cardinality for cpt in tables)}",
-        f"parents of a variable: at most {max(len(cpt.parents) for cpt in tables)}",
+        f"parents of a variable: at most {max(len(cpd.parents) for cpd in net.cpds)}",
         f"largest table: {largest.values.size} numbers ({largest.child.name})",
     ]
     if args.variables:
@@ -330,7 +333,11 @@ def _query(args: argparse.Namespace) -> str:
     targets = [*args.targets, *args.more_targets]
     answers = [net.query(targets, evidence)] if targets else list(net.marginals(evidence).values())
     given = ", ".join(f"{name}={label}" for name, label in evidence.items())
-    head = [f"P({given}) = {net.probability(evidence):.6g}"] if evidence else []
+    head = []
+    if not net.gaussians.keys().isdisjoint(evidence):  # a density may be beyond the range of floats
+        head = [f"ln p({given}) = {net.log_probability(evidence):.6g}"]
+    elif evidence:
+        head = [f"P({given}) = {net.probability(evidence):.6g}"]
     return "\n".join([*head, "\n\n".join(map(str, answers))])
 
 
@@ -346,15 +353,26 @@ def _learn(args: argparse.Namespace) -> str:
     required, forbidden = _edges(args.required), _edges(args.forbidden)
     format = io.format_of(args.output)
     check_writable(args.output)  # better known before the search than after it
-    data = read_csv(args.data)
-    search = getattr(learning, SEARCHES[args.search])
-    found = search(data, args.score, required=required, forbidden=forbidden, max_parents=args.max_parents)
+    if args.continuous and format not in ("json", "dot"):
+        raise FormatError(f"{args.output}: {format.upper()} holds discrete variables only; with --continuous use .json")
+    try:
+        data = read_csv(args.data, continuous=args.continuous)
+    except DataError as error:  # which says what to do in Python
+        raise DataError(str(error).replace("continuous=[", "--continuous [")) from None
+    constraints = {"required": required, "forbidden": forbidden, "max_parents": args.max_parents}
+    search, fitting = SEARCHES[args.search], {"pseudocount": args.pseudocount}
+    if args.continuous:
+        found: Any = learning.structural_em(data, args.score, search=search, em_options=fitting, **constraints)
+        net, method = found.network, f"structural EM with {search}"
+    else:
+        found = getattr(learning, search)(data, args.score, **constraints)
+        net, method = None, found.method
     if format == "dot":
         write_text(args.output, found.dag.to_dot())
     else:
-        io.write(learning.fit_parameters(found.dag, data, pseudocount=args.pseudocount), args.output)
+        io.write(net or learning.fit_parameters(found.dag, data, **fitting), args.output)
     edges = listing((f"{parent}->{child}" for parent, child in found.dag.edges), limit=1000)
-    return f"{args.score} {found.score:.6f} by {found.method}, {len(found.dag.edges)} edges: {edges}"
+    return f"{args.score} {found.score:.6f} by {method}, {len(found.dag.edges)} edges: {edges}"
 
 
 def _dot(args: argparse.Namespace) -> str:

@@ -223,6 +223,41 @@ def test_learn_passes_warnings_on_in_one_line(capsys: Run, tmp_path: Path) -> No
     assert pgm.io.read(target).cpt("c")["1", "1", "0"] == 0.5
 
 
+def test_learn_with_columns_of_measurements(capsys: Run, tmp_path: Path) -> None:
+    sex = pgm.Variable("sex", ["f", "m"])
+    height = pgm.ConditionalGaussian("height", [166, 179], 25, [sex])
+    coin = pgm.CPT.uniform(pgm.Variable("coin", ["h", "t"]))
+    rows = pgm.BayesianNetwork([pgm.CPT(sex, [0.4, 0.6]), coin, height]).sample(300, rng=0)
+    path, target = tmp_path / "people.csv", tmp_path / "net.json"
+    cells = [",".join(map(str, row)) for row in zip(*rows.to_dict().values(), strict=True)]
+    path.write_text("\n".join(["sex,coin,height", *cells]) + "\n")
+    out = ok(capsys, "learn", str(path), "--continuous", "height", "-o", str(target))
+    net = pgm.fit_parameters(pgm.DAG([("sex", "height")], nodes=["sex", "coin", "height"]), rows)
+    found = pgm.read(target)
+    assert found.dag == net.dag
+    assert found.gaussians["height"].means.tolist() == pytest.approx(net.gaussians["height"].means.tolist())
+    assert found.gaussians["height"].variances.tolist() == pytest.approx(net.gaussians["height"].variances.tolist())
+    assert found.cpt("sex").allclose(net.cpt("sex"))
+    assert out == f"bic {pgm.score(net.dag, rows):.6f} by structural EM with learn_structure, 1 edges: 'sex->height'\n"
+    graph = tmp_path / "net.dot"
+    options = ["--search", "exact", "--score", "aic", "--forbidden", "sex->height", "--max-parents", "1"]
+    ok(capsys, "learn", str(path), "-o", str(graph), "--continuous", "height", *options)
+    assert not DAG.from_dot(graph.read_text()).has_edge("sex", "height")
+    for output in [str(tmp_path / "net.bif"), str(tmp_path / "net.bif.gz")]:
+        message = error(capsys, "learn", str(path), "-o", output, "--continuous", "height")
+        assert message == f"{output}: BIF holds discrete variables only; with --continuous use .json"
+    assert "cut it into intervals first, declare its states, or declare it as --continuous ['height']" in error(
+        capsys, "learn", str(path), "-o", str(target)
+    )
+    assert "no column 'weight'" in error(capsys, "learn", str(path), "-o", str(target), "--continuous", "weight")
+    assert "column 'sex', row 0 (counting from 0): 'm' is no number" in error(
+        capsys, "learn", str(path), "-o", str(target), "--continuous", "height", "sex"
+    )
+    assert "'bdeu' only for counts" in error(
+        capsys, "learn", str(path), "-o", str(target), "--continuous", "height", "--score", "bdeu"
+    )
+
+
 def test_learn_refuses_what_it_cannot_do(capsys: Run, tmp_path: Path, chain: Path) -> None:
     target = str(tmp_path / "net.bif")
     message = error(capsys, "learn", str(chain), "-o", target, "--required", "ab")

@@ -164,7 +164,8 @@ def continuous_column(name: str, column: object) -> NDArray[np.float64]:
     array([1.62,  nan, 2.  ])
     """
     if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iuf":
-        numbers = np.ma.filled(np.ma.array(column, np.float64, copy=True), np.nan)
+        with np.errstate(over="ignore"):  # of longer floats; it is reported below
+            numbers = np.ma.filled(np.ma.array(column, np.float64, copy=True), np.nan)
     else:
         if not isinstance(column, Factorised):
             column = factorise(name, column)

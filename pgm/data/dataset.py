@@ -25,8 +25,8 @@ from pgm.data import checks, frames
 from pgm.data.columns import CodeArray, Factorised, code_column, column_of_numbers, continuous_column
 from pgm.data.counting import Counting
 from pgm.data.counts import FamilyCounter
-from pgm.errors import DataError, listing
-from pgm.factors.factor import Names, as_names
+from pgm.errors import DataError
+from pgm.factors.factor import Names
 from pgm.factors.variable import Variable
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Dataset(Counting):
     columns
         The columns to read, in this order (a set: in that of the data); the others are not looked at. Default: all.
     continuous
-        Columns of measurements, which have no states.
+        Columns of measurements, which have no states; None is none.
 
     Raises
     ------
@@ -119,28 +119,29 @@ class Dataset(Counting):
         names: Sequence[str] | None = None,
         variables: Iterable[Variable] | None = None,
         columns: Names | None = None,
-        continuous: Names = (),
+        continuous: Names | None = (),
     ) -> None:
         table: dict[str, Any]
-        measured = dict.fromkeys(as_names(continuous))
+        kept: tuple[str, ...] = ()
         if isinstance(data, Dataset) and names is None:
             table = dict(zip(data.names, map(Factorised.of_codes, data.variables, data._codes), strict=True))
             table |= data._numbers
-            measured |= dict.fromkeys(data._numbers)
+            kept = data.continuous
             weights = data.weights if weights is None else weights
         else:
             table = frames.read_columns(data, names)
         declared = frames.declared_variables(table, states, variables)
+        measured = {
+            name: None
+            for given in (kept, continuous)
+            for name in frames.declared_continuous(given, table, declared, weights)
+        }
         if isinstance(weights, str):
             checks.check_known([weights], table)
             weights = column_of_numbers(weights, table.pop(weights))
         chosen = checks.chosen_columns(columns, table)
         if not chosen:
             raise DataError("a data set needs at least one column")
-        checks.check_known(measured, table, "declared as continuous, but there is no column")
-        both = [name for name in measured if name in declared]
-        if both:
-            raise DataError(f"{listing(both)} cannot be continuous and have states: declare one or the other")
         coded = [code_column(name, table[name], declared.get(name)) for name in chosen if name not in measured]
         numbers = {name: continuous_column(name, table[name]) for name in chosen if name in measured}
         self._fill([variable for variable, _ in coded], [codes for _, codes in coded], weights, numbers)
@@ -250,7 +251,7 @@ class Dataset(Counting):
 
     def missing(self, name: str) -> NDArray[np.bool_] | None:
         """Return which cells of a column are missing, or None if none are."""
-        if name in self._numbers:
+        if name in self.continuous:
             hole: NDArray[np.bool_] = np.isnan(self._numbers[name])
             return hole if hole.any() else None
         return self._missing[self._position(name)]
@@ -361,8 +362,7 @@ class Dataset(Counting):
     # ------------------------------------------------------------------ an immutable value
 
     def _position(self, name: str) -> int:
-        if name in self._numbers:
-            checks.check_discrete([name], self._numbers)
+        checks.check_discrete([name], self._numbers)
         checks.check_known([name], self._index)
         return self._index[name]
 

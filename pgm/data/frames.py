@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pgm.data.checks import check_known, checked_variables, counted, in_order
 from pgm.data.columns import CodeArray, is_column
 from pgm.errors import DataError, TableError, listing
+from pgm.factors.factor import Names, as_names
 from pgm.factors.variable import Label, Variable
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "States",
     "chosen_columns",
+    "declared_continuous",
     "declared_variables",
     "describe",
     "read_columns",
@@ -175,6 +177,49 @@ def _variables_of(states: object) -> list[Variable]:
     if not isinstance(states, Mapping):
         raise DataError(f"states are declared as {{name: [labels in order]}}, not by {type(states).__name__}")
     return [Variable(name, in_order(labels, f"the states of {name!r}")) for name, labels in states.items()]
+
+
+def declared_continuous(
+    continuous: Names | None, table: Iterable[str], declared: Iterable[str], weights: object
+) -> dict[str, None]:
+    """Return the names of the columns declared as continuous, in order.
+
+    Parameters
+    ----------
+    continuous
+        One name or several; None for none.
+    table
+        The columns there are.
+    declared
+        Those whose states are declared.
+    weights
+        The name of the column of weights, if it is one.
+
+    Raises
+    ------
+    DataError
+        For what are no names, and for a column that is to be something else as well.
+    UnknownNameError
+        For a name that is no column.
+
+    Examples
+    --------
+    >>> list(declared_continuous("height", ["sex", "height"], ["sex"], None))
+    ['height']
+    """
+    if continuous is None:
+        return {}
+    if not isinstance(continuous, Iterable):
+        raise DataError(f"continuous columns are declared by their names, not by {continuous!r}")
+    names = as_names(continuous)
+    check_known(names, table, "declared as continuous, but there is no column")
+    if isinstance(weights, str) and weights in names:
+        raise DataError(f"{weights!r} cannot be continuous and the weights: declare one or the other")
+    columns = frozenset(declared)
+    both = [name for name in names if name in columns]
+    if both:
+        raise DataError(f"{listing(both)} cannot be continuous and have states: declare one or the other")
+    return dict.fromkeys(names)
 
 
 # From codes to frames, continuous columns last. A column that cannot hold the states as they are would change labels,

@@ -239,6 +239,8 @@ class CPT(Factor):
 def _checked_parents(child: Variable, parents: Iterable[Variable]) -> tuple[Variable, ...]:
     if isinstance(parents, (set, frozenset)):
         raise TableError(f"the parents of {child.name!r} must be in the order of the axes; a set has none")
+    if not isinstance(parents, (Variable, Iterable)):
+        raise TableError(f"the parents of {child.name!r} are a list of Variable objects, not {parents!r}")
     above = (parents,) if isinstance(parents, Variable) else tuple(parents)
     for variable in (child, *above):
         if not isinstance(variable, Variable):

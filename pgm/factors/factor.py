@@ -37,12 +37,22 @@ def as_names(names: Names) -> tuple[str, ...]:
 
     A set has no order of its own, and would have another one in each process; it is sorted.
 
+    Raises
+    ------
+    UnknownNameError
+        For what is neither.
+
+    Examples
+    --------
     >>> as_names("rain"), as_names(["rain", "wet"])
     (('rain',), ('rain', 'wet'))
     """
     if isinstance(names, str):
         return (names,)
-    return tuple(sorted(names) if isinstance(names, (set, frozenset)) else names)
+    try:
+        return tuple(sorted(names, key=str) if isinstance(names, (set, frozenset)) else names)
+    except TypeError:
+        raise UnknownNameError(f"expected a name, or a list of names, not {names!r}") from None
 
 
 def as_table(values: ArrayLike, what: str) -> FloatArray:
@@ -62,7 +72,8 @@ def as_table(values: ArrayLike, what: str) -> FloatArray:
         found = np.asarray(values)
         if found.dtype.kind not in "biufO":
             raise TypeError(f"found {found.dtype}")
-        return np.array(found, dtype=np.float64)
+        with np.errstate(over="ignore"):  # of longer floats; who calls this finds the infinite numbers
+            return np.array(found, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise TableError(f"{what} is not made of numbers: {error}") from None
 
@@ -105,6 +116,8 @@ class Factor:
     def __init__(self, variables: Iterable[Variable], values: ArrayLike) -> None:
         if isinstance(variables, (set, frozenset)):
             raise TableError("a factor's variables must be in the order of the axes; a set has none")
+        if not isinstance(variables, Iterable):
+            raise TableError(f"a factor's variables are a list of Variable objects, not {variables!r}")
         scope = tuple(variables)
         for variable in scope:
             if not isinstance(variable, Variable):

@@ -14,22 +14,47 @@ probabilities, means and variances in mixed graphical association models".
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgm.errors import TableError, listing
-from pgm.factors.factor import FloatArray, as_table
+from pgm.errors import EvidenceError, TableError, listing
+from pgm.factors.factor import FloatArray, Names, as_names, as_table
 from pgm.factors.printing import format_table
 from pgm.factors.size import MAX_AXES, check_size
 from pgm.factors.variable import Variable
 
-__all__ = ["ConditionalGaussian", "log_normal_density"]
+__all__ = ["ConditionalGaussian", "as_numbers", "checked_parents", "log_normal_density"]
 
 LOG_2_PI = math.log(2 * math.pi)
+
+
+def as_numbers(values: ArrayLike, name: str) -> FloatArray:
+    """Return values of a continuous variable as an array of floats.
+
+    Raises
+    ------
+    EvidenceError
+        If they are not numbers; names the variable.
+
+    Examples
+    --------
+    >>> as_numbers("tall", "height")
+    Traceback (most recent call last):
+    ...
+    pgm.errors.EvidenceError: the density of 'height' is asked for at numbers, not 'tall'
+    """
+    try:
+        found = np.asarray(values)
+        if found.dtype.kind not in "biufO":
+            raise TypeError
+        with np.errstate(over="ignore"):  # longer floats may be beyond the range of these
+            return np.asarray(found, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise EvidenceError(f"the density of {name!r} is asked for at numbers, not {values!r}") from None
 
 
 def log_normal_density(values: ArrayLike, means: FloatArray, variances: FloatArray) -> FloatArray:
@@ -97,7 +122,7 @@ class ConditionalGaussian:
     ) -> None:
         if not isinstance(name, str) or not name:
             raise TableError(f"a continuous variable's name must be non-empty text, not {name!r}")
-        above = _checked_parents(name, parents)
+        above = checked_parents(name, parents)
         check_size([variable.cardinality for variable in above], f"the means of {name!r}")
         set_once = object.__setattr__
         set_once(self, "name", str(name))
@@ -140,7 +165,10 @@ class ConditionalGaussian:
             if seen[position]:
                 raise TableError(f"{self.name!r} has the {what} for {labels!r} twice")
             seen[position] = True
-            table[position] = as_table(number, f"the {what} of {self.name!r} for {labels!r}")
+            single = as_table(number, f"the {what} of {self.name!r} for {labels!r}")
+            if single.ndim:
+                raise TableError(f"the {what} of {self.name!r} for {labels!r} is one number, not {number!r}")
+            table[position] = single
         if not seen.all():
             states = product(*(parent.states for parent in self.parents))
             absent = [labels for labels, there in zip(states, seen.flat, strict=True) if not there]
@@ -168,15 +196,20 @@ class ConditionalGaussian:
         -------
         ndarray
             Shape ``(*parent cardinalities, *shape of values)``; NaN where the value is.
+
+        Raises
+        ------
+        EvidenceError
+            If the values are not numbers.
         """
-        numbers = np.asarray(values, np.float64)
+        numbers = as_numbers(values, self.name)
         shape = self.means.shape + (1,) * numbers.ndim
         return log_normal_density(numbers, self.means.reshape(shape), self.variances.reshape(shape))
 
-    def reorder(self, names: Sequence[str]) -> ConditionalGaussian:
+    def reorder(self, names: Names) -> ConditionalGaussian:
         """Return the same distribution with its parents in the order of ``names``."""
-        own = [parent.name for parent in self.parents]
-        if sorted(own) != sorted(names):
+        own, names = [parent.name for parent in self.parents], as_names(names)
+        if sorted(own) != sorted(names, key=str):
             raise TableError(f"an order of {listing(own)} must name each once, not {listing(names)}")
         axes = [own.index(name) for name in names]
         parents = [self.parents[axis] for axis in axes]
@@ -204,11 +237,14 @@ class ConditionalGaussian:
         return f"p({self.name} | {given})" if given else f"p({self.name})"
 
 
-def _checked_parents(name: str, parents: Iterable[object]) -> tuple[Variable, ...]:
+def checked_parents(name: str, parents: Iterable[object]) -> tuple[Variable, ...]:
+    """Return the parents of a continuous variable, one or several, or raise TableError for what cannot be one."""
     if isinstance(parents, (set, frozenset)):
         raise TableError(f"the parents of {name!r} must be in the order of the axes; a set has none")
+    if not isinstance(parents, (Variable, ConditionalGaussian, Iterable)):
+        raise TableError(f"the parents of {name!r} are a list of Variable objects, not {parents!r}")
     above: list[Variable] = []
-    for parent in (parents,) if isinstance(parents, (Variable, ConditionalGaussian)) else parents:
+    for parent in (parents,) if isinstance(parents, (str, Variable, ConditionalGaussian)) else parents:
         if isinstance(parent, ConditionalGaussian):
             raise TableError(
                 f"{parent.name!r} is continuous and cannot be a parent, here of {name!r}: cut it into "

@@ -25,7 +25,7 @@ import numpy as np
 from pgm.factors.factor import FloatArray
 from pgm.inference.kernels import Axes, Kernel
 from pgm.inference.planning import Plan
-from pgm.inference.underflow import UnderflowError, exponential, rescale, safely
+from pgm.inference.underflow import UnderflowError, as_logarithms, exponential, rescale, safely
 
 __all__ = ["Operation", "Program", "Read", "Result", "Seed"]
 
@@ -165,9 +165,7 @@ class Program:
         try:
             return self._scaled_value(tables)
         except UnderflowError:
-            twin = self._on_logarithms
-            slots = twin._log_forward(tables)
-            return Result(*exponential(np.asarray(sum(slots[root] for root in twin._roots))))
+            return Result(*exponential(self.log_value(as_logarithms(tables))))
 
     def nodes(self, tables: Sequence[FloatArray]) -> tuple[list[Any], bool]:
         """Return the table of every node of the plan after a forward pass, and whether they are logarithms.
@@ -179,9 +177,7 @@ class Program:
             try:
                 slots, _ = self._scaled_forward(tables)
             except UnderflowError:
-                twin = self._on_logarithms
-                slots = twin._log_forward(tables)
-                return [slots[slot] for slot in twin._slot_of], True
+                return self.log_nodes(as_logarithms(tables)), True
         return [slots[slot] for slot in self._slot_of], False
 
     def _plain_forward(self, tables: Sequence[FloatArray]) -> list[Any]:
@@ -204,7 +200,7 @@ class Program:
             try:
                 return self._scaled_marginals(tables)
             except UnderflowError:
-                return self._rearranged(self._on_logarithms._log_marginals(tables))
+                return self.exponentials(self.log_marginals(as_logarithms(tables)))
         self._seed(slots)
         _run(self._backward, slots)
         return Result(self._output(slots), math.log(value))
@@ -225,7 +221,7 @@ class Program:
             found = [(slots[slot], axes) for slot, axes in self._derivatives]
         else:
             twin = self._on_logarithms
-            slots, log_value = twin._log_passes(tables)
+            slots, log_value = twin._log_passes(as_logarithms(tables))
             if log_value == -math.inf:
                 return [], -math.inf
             found = [(np.exp(slots[slot]), axes) for slot, axes in twin._derivatives]
@@ -269,7 +265,7 @@ class Program:
         values = self._by_row(slots, n_rows)
         for seed, root in self._seeds:
             whole = np.asarray(1.0 if root is None else slots[root])
-            slots[seed] = np.divide(1.0, whole, out=np.zeros_like(whole), where=whole > 0)
+            slots[seed] = np.divide(1.0, whole, out=np.zeros_like(whole), where=whole >= TINY)
         _run(self._backward, slots)
         output = np.empty((self._reads[-1].stop if self._reads else 0, n_rows))
         for slot, matrix, start, stop in self._reads:
@@ -325,6 +321,40 @@ class Program:
 
     # ------------------------------------------------------------------ very small numbers: logarithms
 
+    def log_value(self, logs: Sequence[FloatArray]) -> FloatArray:
+        """Return the logarithm of :meth:`value` for tables given as logarithms; nothing underflows."""
+        twin = self._on_logarithms
+        slots = twin._plain_forward(logs)
+        return np.asarray(sum(slots[root] for root in twin._roots))
+
+    def log_nodes(self, logs: Sequence[FloatArray]) -> list[Any]:
+        """Return the logarithms of :meth:`nodes` for tables given as logarithms."""
+        twin = self._on_logarithms
+        slots = twin._plain_forward(logs)
+        return [slots[slot] for slot in twin._slot_of]
+
+    def log_marginals(self, logs: Sequence[FloatArray]) -> Result:
+        """Return the logarithms of :meth:`marginals` for tables given as logarithms, and of the value."""
+        twin = self._on_logarithms
+        slots, log_value = twin._log_passes(logs)
+        if log_value == -math.inf:
+            return Result(np.empty(0), -math.inf)
+        found = twin._output(slots)
+        output = np.empty_like(found)
+        for variable, place in twin.places.items():
+            output[slice(*self.places[variable])] = found[slice(*place)]
+        return Result(output, log_value)
+
+    def exponentials(self, marginals: Result) -> Result:
+        """Return the marginals whose logarithms are given."""
+        if not marginals.table.size:
+            return marginals
+        output = np.empty_like(marginals.table)
+        for start, stop in self.places.values():
+            part, _ = exponential(marginals.table[start:stop])
+            output[start:stop] = part / self._total(part)
+        return Result(output, marginals.log_scale)
+
     @property
     def _on_logarithms(self) -> Program:
         """The same program on logarithms, compiled when first needed."""
@@ -332,38 +362,15 @@ class Program:
             self._twin = self._make_twin()
         return self._twin
 
-    def _log_forward(self, tables: Sequence[FloatArray]) -> list[Any]:
-        with np.errstate(divide="ignore"):
-            return self._plain_forward([np.log(table) for table in tables])
-
-    def _log_passes(self, tables: Sequence[FloatArray]) -> tuple[list[Any], float]:
+    def _log_passes(self, logs: Sequence[FloatArray]) -> tuple[list[Any], float]:
         """Return the slots after both passes and the log of the value; if that is minus infinity, after the first."""
-        slots = self._log_forward(tables)
+        slots = self._plain_forward(logs)
         log_value = sum(float(slots[root]) for root in self._roots)
         if log_value != -math.inf:
             for slot, root in self._seeds:
                 slots[slot] = np.zeros(()) if root is None else np.asarray(-slots[root])
             _run(self._backward, slots)
         return slots, log_value
-
-    def _log_marginals(self, tables: Sequence[FloatArray]) -> Result:
-        slots, log_value = self._log_passes(tables)
-        if log_value == -math.inf:
-            return Result(np.empty(0), -math.inf)
-        output = self._output(slots)
-        for start, stop in self.places.values():
-            part, _ = exponential(output[start:stop])
-            output[start:stop] = part / self._total(part)
-        return Result(output, log_value)
-
-    def _rearranged(self, result: Result) -> Result:
-        """Return the twin's marginals in the places of this program."""
-        if not result.table.size:
-            return result
-        output = np.empty_like(result.table)
-        for variable, place in self._on_logarithms.places.items():
-            output[slice(*self.places[variable])] = result.table[slice(*place)]
-        return Result(output, result.log_scale)
 
 
 # ---------------------------------------------------------------------- running

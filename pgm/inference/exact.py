@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -18,18 +19,17 @@ from pgm.errors import EvidenceError, ImpossibleEvidenceError, TooLargeError
 from pgm.factors.factor import Factor, FloatArray, Names
 from pgm.factors.size import MEMORY_BUDGET, check_size
 from pgm.factors.variable import Label
+from pgm.inference import conflicts
 from pgm.inference.contraction import Result
 from pgm.inference.evidence import Evidence, code_evidence, code_likelihoods, code_targets, relative
 from pgm.inference.explanation import Explanation
-from pgm.inference.maximum import MarginalMaximizer, Maximizer
+from pgm.inference.maximum import Maximizer
 from pgm.inference.options import check_budget
 from pgm.inference.preparing import Model, Prepared, Question
 from pgm.inference.query_plan import QueryPlan
+from pgm.inference.underflow import exponential
 
 __all__ = ["ExactInference"]
-
-TRIALS = 100
-"""How many parts of impossible evidence are tried in search of a small conflict."""
 
 Likelihoods: TypeAlias = Mapping[str, ArrayLike | Mapping[Label, float]]
 
@@ -55,6 +55,13 @@ def _ways_out(question: Question) -> str:
 class ExactInference(Model):
     """Exact answers about one network; :class:`~pgm.network.BayesianNetwork` documents them."""
 
+    logs: Mapping[int, FloatArray] = MappingProxyType({})
+    """Logarithms of tables whose numbers are beyond the range of floats, where they are cut off."""
+    on_logarithms = False
+    """Whether that matters, so that all is computed on logarithms."""
+    reports: tuple[int, ...] = ()
+    """Variables that the user does not know of, and that are always observed; see :mod:`pgm.inference.densities`."""
+
     # ------------------------------------------------------------------ questions
 
     def posterior(
@@ -70,12 +77,7 @@ class ExactInference(Model):
         """Return P(targets | evidence), its axes in the order asked. See ``BayesianNetwork.query``."""
         asked = code_targets(self.index, targets)
         known = self.code(evidence, likelihoods, distributions, memory_budget)
-        if len(asked) > 1:
-            self.check_joint(asked, memory_budget)
-        codes = known.codes
-        free = tuple([target for target in asked if target not in codes and target not in self.constant])
-        question = Question("sum", free, frozenset(codes), frozenset(known.likelihoods), _tuple(order))
-        prepared = self._ready(question, memory_budget)
+        free, prepared = self._asked(asked, known, order, memory_budget)
         table = self._value(prepared, known).table
         total = table.sum() if free else table
         if not total > 0:
@@ -83,7 +85,40 @@ class ExactInference(Model):
         scope = tuple([self.variables[target] for target in asked])
         if len(free) == len(asked):
             return Factor._of(scope, table / total)
-        return Factor._of(scope, self._spread(asked, codes, table / total))
+        return Factor._of(scope, self._spread(asked, known.codes, table / total))
+
+    def log_posterior(
+        self,
+        targets: Names,
+        evidence: Mapping[str, Label] | None = None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        distributions: Likelihoods | None = None,
+        order: Sequence[str] | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> FloatArray:
+        """Return ln P(targets | evidence), minus infinity for what is impossible; its axes in the order asked.
+
+        On logarithms, which takes longer, it tells states apart that :meth:`posterior` rounds to zero.
+        """
+        asked = code_targets(self.index, targets)
+        known = self.code(evidence, likelihoods, distributions, memory_budget)
+        free, prepared = self._asked(asked, known, order, memory_budget)
+        logs = self._log_value(prepared, known)
+        if logs.max() == -math.inf:
+            raise self.impossible(known, memory_budget)
+        logs = logs - np.logaddexp.reduce(logs, axis=None)
+        return logs if len(free) == len(asked) else self._spread(asked, known.codes, logs, -math.inf)
+
+    def _asked(
+        self, asked: tuple[int, ...], known: Evidence, order: Sequence[str] | None, memory_budget: int
+    ) -> tuple[tuple[int, ...], Prepared]:
+        """Return which of the targets are not known, and the program for their joint."""
+        if len(asked) > 1:
+            self.check_joint(asked, memory_budget)
+        free = tuple([target for target in asked if target not in known.codes and target not in self.constant])
+        question = Question("sum", free, frozenset(known.codes), frozenset(known.likelihoods), _tuple(order))
+        return free, self._ready(question, memory_budget)
 
     def check_joint(self, asked: Sequence[int], memory_budget: int) -> None:
         """Raise TooLargeError if the joint of some variables, which is the answer, would exceed the memory budget."""
@@ -91,9 +126,11 @@ class ExactInference(Model):
         shape = [self.cardinalities[target] for target in asked]
         check_size(shape, f"the joint of {len(asked)} variables", memory_budget)
 
-    def _spread(self, asked: tuple[int, ...], codes: Mapping[int, int], table: FloatArray) -> FloatArray:
+    def _spread(
+        self, asked: tuple[int, ...], codes: Mapping[int, int], table: FloatArray, zero: float = 0.0
+    ) -> FloatArray:
         """Return the joint in which observed targets have all their mass on the state observed."""
-        joint = np.zeros([self.cardinalities[target] for target in asked])
+        joint = np.full([self.cardinalities[target] for target in asked], zero)
         position = tuple(codes.get(target, self.constant.get(target, slice(None))) for target in asked)
         joint[position] = table
         return joint
@@ -127,28 +164,15 @@ class ExactInference(Model):
         """
         known = self.code(evidence, likelihoods)
         asked = None if targets is None else code_targets(self.index, targets)
-        maximizer, tables = self._maximizer(asked, known, memory_budget)
-        found = maximizer.k_best(tables, k)
+        prepared = self.prepare(self._maximum(asked, known), memory_budget)
+        logarithms = self.on_logarithms or (k > 1 and bool(self.logs))
+        tables, constant = (self.log_tables if logarithms else self.tables)(prepared, known)
+        assert prepared.maximizer is not None
+        found = prepared.maximizer.k_best(tables, k, logarithms=logarithms) if constant > -math.inf else []
         if not found:
             raise self.impossible(known, memory_budget)
         log_evidence = self.coded_log_probability(known, memory_budget)
         return tuple(self._explanation(asked, codes, known, log_evidence, memory_budget) for codes in found)
-
-    def _maximizer(
-        self, asked: tuple[int, ...] | None, known: Evidence, memory_budget: int
-    ) -> tuple[Maximizer, list[FloatArray]]:
-        """Return the search for the best joint state and its tables; whatever is not asked for is summed out."""
-        prepared = self.prepare(self._maximum(asked, known), memory_budget)
-        tables, constant = prepared.sliced(self.with_constants(known))
-        if constant == -math.inf:
-            raise self.impossible(known, memory_budget)
-        if isinstance(prepared.maximizer, MarginalMaximizer):
-            summed = prepared.maximizer.tables(tables)
-            if summed is None:
-                raise self.impossible(known, memory_budget)
-            return prepared.maximizer.maximizer, summed
-        assert prepared.maximizer is not None
-        return prepared.maximizer, tables
 
     def _maximum(self, asked: tuple[int, ...] | None, known: Evidence) -> Question:
         seen, soft = frozenset(known.codes), frozenset(known.likelihoods)
@@ -173,7 +197,7 @@ class ExactInference(Model):
             shown = list(asked)
             likelihoods = {n: vector for n, vector in known.likelihoods.items() if n not in codes}
             log_joint = self.coded_log_probability(
-                known._replace(codes={**known.codes, **codes}, likelihoods=likelihoods), memory_budget
+                known._replace(codes={**known.codes, **codes}, likelihoods=likelihoods), memory_budget, exact=True
             )
             log_joint += sum(math.log(v[codes[n]]) for n, v in known.likelihoods.items() if n in codes)
         assignment = {
@@ -183,9 +207,11 @@ class ExactInference(Model):
 
     def _log_joint(self, codes: Mapping[int, int], known: Evidence) -> float:
         """Return ln P of a complete joint state, likelihoods included, straight from the tables."""
-        entries = [entry(pick(codes)) for entry, pick in self.entries]
+        tables = enumerate(self.entries)
+        entries = [entry(pick(codes)) for number, (entry, pick) in tables if number not in self.logs]
         entries += [vector.item(codes[number]) for number, vector in known.likelihoods.items()]
-        return sum(map(math.log, entries)) + known.log_scale
+        exact = [logs.item(tuple(codes[v] for v in self.scopes[number])) for number, logs in self.logs.items()]
+        return sum(map(math.log, entries)) + sum(exact) + known.log_scale
 
     def log_probability(
         self,
@@ -205,7 +231,8 @@ class ExactInference(Model):
         self, targets: Names | None, observed: Names = (), *, order: Sequence[str] | None = None
     ) -> QueryPlan:
         """Return the plan of a question without touching any number. See ``BayesianNetwork.plan``."""
-        seen = frozenset(code_targets(self.index, observed)) if observed else frozenset()
+        shown = frozenset(code_targets(self.index, observed)) if observed else frozenset()
+        seen = shown.union(self.reports)
         asked = code_targets(self.index, targets) if targets is not None else ()
         free = tuple(target for target in asked if target not in seen and target not in self.constant)
         question = Question("marginals" if targets is None else "sum", free, seen, order=_tuple(order))
@@ -213,7 +240,7 @@ class ExactInference(Model):
             memory = self.prepare(question).program.peak_bytes
         except TooLargeError:
             memory = None
-        return QueryPlan.of(self.plan(question), memory, self.variables, asked, tuple(sorted(seen)))
+        return QueryPlan.of(self.plan(question), memory, self.variables, asked, tuple(sorted(shown)))
 
     # ------------------------------------------------------------------ coded questions
 
@@ -223,12 +250,14 @@ class ExactInference(Model):
         """Return the posterior of every unobserved variable as an array. Raises as :meth:`marginals` does."""
         question = Question("marginals", (), frozenset(known.codes), frozenset(known.likelihoods), order)
         prepared = self._ready(question, memory_budget)
-        tables, constant = prepared.sliced(self.with_constants(known))
-        output, log_scale = prepared.program.marginals(tables)
+        tables, constant = self.tables(prepared, known)
+        program = prepared.program
+        found = program.exponentials(program.log_marginals(tables)) if self.on_logarithms else program.marginals(tables)
+        output, log_scale = found
         if constant + log_scale == -math.inf:
             raise self.impossible(known, memory_budget)
         output.flags.writeable = False
-        places, answer = prepared.program.places, {}
+        places, answer = program.places, {}
         for number, variable in enumerate(self.variables):
             if number in places:
                 start, stop = places[number]
@@ -237,29 +266,38 @@ class ExactInference(Model):
                 answer[variable.name] = np.ones(1)
         return answer
 
-    def coded_log_probability(self, known: Evidence, memory_budget: int = MEMORY_BUDGET) -> float:
-        """Return ln P of coded evidence, minus infinity if it is impossible."""
+    def coded_log_probability(
+        self, known: Evidence, memory_budget: int = MEMORY_BUDGET, *, exact: bool = False
+    ) -> float:
+        """Return ln P of coded evidence, minus infinity if it is impossible; if ``exact``, also of cut-off tables."""
         question = Question("sum", (), frozenset(known.codes), frozenset(known.likelihoods))
-        table, log_scale = self._value(self._ready(question, memory_budget), known)
+        prepared = self._ready(question, memory_budget)
+        if exact and self.logs:
+            return float(self._log_value(prepared, known)) + known.log_scale
+        table, log_scale = self._value(prepared, known)
         return math.log(table) + log_scale + known.log_scale if table > 0 else -math.inf
 
     def row_posteriors(
         self, targets: tuple[int, ...], codes: dict[int, int], memory_budget: int = MEMORY_BUDGET
     ) -> dict[int, FloatArray] | None:
-        """Return the posteriors of some variables given coded evidence, or None if it is impossible."""
+        """Return the posteriors of some variables given coded evidence, or None if it is impossible.
+
+        A target may be observed itself; then it has all its mass on that state.
+        """
         known = Evidence(codes, {}, 0.0)
         if self.coded_log_probability(known, memory_budget) == -math.inf:
             return None
         found = self.coded_marginals(known, None, memory_budget)
-        return {target: found[self.variables[target].name] for target in targets}
+        seen = {t: (np.arange(self.cardinalities[t]) == codes[t]).astype(np.float64) for t in targets if t in codes}
+        return {t: seen[t] if t in seen else found[self.variables[t].name] for t in targets}
 
     def row_completion(self, codes: dict[int, int], memory_budget: int = MEMORY_BUDGET) -> dict[int, int] | None:
         """Return the most probable joint state of what coded evidence leaves open, or None if it is impossible."""
         known = Evidence(codes, {}, 0.0)
         prepared = self.prepare(self._maximum(None, known), memory_budget)
-        tables, constant = prepared.sliced(self.with_constants(known))
+        tables, constant = self.tables(prepared, known)
         assert isinstance(prepared.maximizer, Maximizer)
-        return None if constant == -math.inf else prepared.maximizer.best(tables)
+        return None if constant == -math.inf else prepared.maximizer.best(tables, logarithms=self.on_logarithms)
 
     # ------------------------------------------------------------------ evidence
 
@@ -271,13 +309,17 @@ class ExactInference(Model):
         memory_budget: int = MEMORY_BUDGET,
     ) -> Evidence:
         """Return evidence of all kinds by number; a likelihood of an observed variable has said its say."""
-        codes = code_evidence(self.variables, self.index, evidence)
+        codes = self.coded(evidence)
         known = Evidence(codes, {}, 0.0) if likelihoods is None else self._weighed(codes, likelihoods)
         if distributions is None:
             return known
         from pgm.inference.jeffrey import with_distributions
 
         return with_distributions(self, known, distributions, memory_budget)
+
+    def coded(self, evidence: Mapping[str, Label] | None) -> dict[int, int]:
+        """Return the states observed by number."""
+        return code_evidence(self.variables, self.index, evidence)
 
     def _weighed(self, codes: dict[int, int], likelihoods: Likelihoods) -> Evidence:
         vectors = code_likelihoods(self.variables, self.index, likelihoods)
@@ -304,7 +346,22 @@ class ExactInference(Model):
         """Return the evidence with the variables of one state as if they were observed."""
         return known._replace(codes={**self.constant, **known.codes}) if self.constant else known
 
+    def tables(self, prepared: Prepared, known: Evidence) -> tuple[list[FloatArray], float]:
+        """Return the tables of a question, or their logarithms, and the log of the product of all that are numbers."""
+        return self.log_tables(prepared, known) if self.on_logarithms else prepared.sliced(self.with_constants(known))
+
+    def log_tables(self, prepared: Prepared, known: Evidence) -> tuple[list[FloatArray], float]:
+        """Return the logarithms of the tables of a question, and that of the product of those that are numbers."""
+        return prepared.log_sliced(self.with_constants(known), self.logs)
+
+    def _log_value(self, prepared: Prepared, known: Evidence) -> FloatArray:
+        """Return the logarithm of the value of a question; nothing underflows."""
+        logs, constant = self.log_tables(prepared, known)
+        return prepared.program.log_value(logs) + constant
+
     def _value(self, prepared: Prepared, known: Evidence) -> Result:
+        if self.on_logarithms:
+            return Result(*exponential(self._log_value(prepared, known)))
         tables, constant = prepared.sliced(self.with_constants(known))
         if constant == -math.inf:
             return Result(np.asarray(0.0), 0.0)
@@ -314,51 +371,10 @@ class ExactInference(Model):
     # ------------------------------------------------------------------ impossible evidence
 
     def impossible(self, known: Evidence, memory_budget: int = MEMORY_BUDGET) -> ImpossibleEvidenceError:
-        """Return the error that names a smallest part of the evidence that cannot happen.
+        """Return the error that names a smallest part of the evidence that cannot happen."""
+        return conflicts.impossible(self, known, memory_budget)
 
-        Where that cannot be found out within the memory budget, or not soon, a larger part is named.
-        """
-        items: list[tuple[int, int | FloatArray]] = [*known.codes.items(), *known.likelihoods.items()]
-        try:
-            conflict, smallest = self._conflict(items, memory_budget)
-        except TooLargeError:
-            conflict, smallest = items, False
-        named = ", ".join(
-            f"{self.variables[number].name}={self.variables[number].states[what]!r}"
-            if isinstance(what, int)
-            else f"the likelihood of {self.variables[number].name}"
-            for number, what in sorted(conflict, key=lambda item: item[0])
-        )
-        among = "in conflict" if smallest else "in conflict, among others that may not matter"
-        return ImpossibleEvidenceError(f"the evidence has probability zero; {among}: {named}")
-
-    def _conflict(
-        self, items: list[tuple[int, int | FloatArray]], memory_budget: int
-    ) -> tuple[list[tuple[int, int | FloatArray]], bool]:
-        """Return a subset of the evidence that is impossible, and whether each proper subset of it is possible.
-
-        The last item of the shortest impossible prefix belongs to the conflict; move it to the front and repeat. Large
-        conflicts cost many trials; after ``TRIALS`` what is left is returned as it is.
-        """
-        core: list[tuple[int, int | FloatArray]] = []
-        trials = 0
-        while not self._is_impossible(core, memory_budget):
-            low, high = 0, len(items)  # core + items[:low] is possible, core + items[:high] is not
-            while high - low > 1:
-                trials += 1
-                if trials > TRIALS:
-                    return [*core, *items[:high]], False
-                middle = (low + high) // 2
-                if self._is_impossible([*core, *items[:middle]], memory_budget):
-                    high = middle
-                else:
-                    low = middle
-            core.append(items[high - 1])
-            items = items[: high - 1]
-        return core, True
-
-    def _is_impossible(self, items: list[tuple[int, int | FloatArray]], memory_budget: int) -> bool:
-        codes = {number: what for number, what in items if isinstance(what, int)}
-        vectors = {number: what for number, what in items if not isinstance(what, int)}
-        prepared = self.build(Question("sum", (), frozenset(codes), frozenset(vectors)), memory_budget)
-        return not self._value(prepared, Evidence(codes, vectors, 0.0)).table > 0
+    def is_impossible(self, known: Evidence, memory_budget: int = MEMORY_BUDGET) -> bool:
+        """Return whether coded evidence has probability zero; nothing of this question is kept."""
+        question = Question("sum", (), frozenset(known.codes), frozenset(known.likelihoods))
+        return not self._value(self.build(question, memory_budget), known).table > 0

@@ -3,36 +3,37 @@
 A forward pass with maxima in place of sums gives the largest probability of any joint state, and going back through the
 steps the joint state itself (:mod:`pgm.inference.traceback`). The backward pass with maxima gives *max-marginals*: for
 every state of every variable, the largest probability of a joint state that has it. They tell where the second best
-differs, so that the k best are found one after another by splitting the space (Nilsson 1998, "An efficient algorithm
-for finding the M most probable configurations"). Equally probable ones come in declared order; where there are more of
-them than are wanted, max-marginals tell which states of the first variable lead to one, then of the second, and so on.
+differs, and so lead to the k best (:mod:`pgm.inference.ranking`).
+
+All this works on tables and on their logarithms. Numbers are faster; logarithms tell explanations from impossible ones
+that are less probable than the best by a factor beyond the range of floating-point numbers.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import count, islice
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from pgm.factors.factor import FloatArray
 from pgm.inference.compiling import marginal_program, sum_program
-from pgm.inference.contraction import Program
+from pgm.inference.contraction import TINY, Program
 from pgm.inference.kernels import MaxProduct
 from pgm.inference.planning import Plan, make_plan
+from pgm.inference.ranking import Ranking
 from pgm.inference.ties import TIE, TooManyTiesError
 from pgm.inference.traceback import decisions, trace_any, trace_first
+from pgm.inference.underflow import as_logarithms, may_underflow
 
 __all__ = ["MarginalMaximizer", "Maximizer"]
 
 PREFERENCE = 1e-13
 """The smallest step by which an earlier state is preferred: well above rounding, well below a tie."""
 
-TIED = 2 * TIE
-"""Logarithms of two ratios this close count as equal: each may be off by a tie."""
+LOG_TINY = math.log(TINY)
+"""Explanations that are less probable than the best by more than this are sought again on logarithms."""
 
 Codes: TypeAlias = dict[int, int]
 
@@ -67,31 +68,41 @@ class Maximizer:
 
     # ------------------------------------------------------------------ the best
 
-    def best(self, tables: Sequence[FloatArray]) -> Codes | None:
+    def best(self, tables: Sequence[FloatArray], *, logarithms: bool = False) -> Codes | None:
         """Return the most probable joint state, or None if all have probability zero.
 
         Of several equally probable ones it is the first: the first variable has its first state possible, and so on.
+
+        Parameters
+        ----------
+        tables
+            The tables of the product.
+        logarithms
+            Whether they are given as logarithms.
 
         Notes
         -----
         One forward pass, and little more unless very many joint states are equally probable.
         """
-        passed = self._forward(tables)
+        passed = self._forward(tables, logarithms)
         if passed is None:
             return None
         try:
             codes = trace_first(self._decisions, *passed, self._cardinalities)
         except TooManyTiesError:
-            return self._first_of_very_many(tables)
+            return self._first_of_very_many(tables, logarithms)
         return {variable: codes[variable] for variable in self.variables}
 
-    def _forward(self, tables: Sequence[FloatArray]) -> tuple[list[FloatArray], bool] | None:
+    def _forward(self, tables: Sequence[FloatArray], logarithms: bool) -> tuple[list[FloatArray], bool] | None:
         """Return the table of every node, and whether they are logarithms; None if all is zero."""
-        nodes, logarithms = self.program.nodes(tables)
+        if logarithms:
+            nodes = self.program.log_nodes(tables)
+        else:
+            nodes, logarithms = self.program.nodes(tables)
         zero = -math.inf if logarithms else 0.0
         return None if any(np.max(nodes[root]) == zero for root in self.plan.roots) else (nodes, logarithms)
 
-    def _first_of_very_many(self, tables: Sequence[FloatArray]) -> Codes | None:
+    def _first_of_very_many(self, tables: Sequence[FloatArray], logarithms: bool) -> Codes | None:
         """Return the first of the best joint states where there are too many to be listed.
 
         In each pass the first variables not yet decided get weights that prefer early states by less than a tie is
@@ -100,14 +111,14 @@ class Maximizer:
         codes: Codes = {}
         while len(codes) < len(self.variables):
             weights = _preferences(self.variables[len(codes) :], self._cardinalities)
-            passed = self._forward(self._weighted(tables, weights))
+            passed = self._forward(self.weighted(tables, weights, logarithms), logarithms)
             if passed is None:
                 return None
             found = trace_any(self._decisions, *passed, self._cardinalities)
             decided = {variable: int(found[variable]) for variable in sorted(weights)}
             codes.update(decided)
-            tables = self._weighted(tables, {v: self._only(v, code) for v, code in decided.items()})
-            passed = self._forward(tables)
+            tables = self.weighted(tables, {v: self.only(v, code) for v, code in decided.items()}, logarithms)
+            passed = self._forward(tables, logarithms)
             if passed is None:
                 return None
             try:
@@ -117,27 +128,32 @@ class Maximizer:
             return {variable: found[variable] for variable in self.variables}
         return codes
 
-    def _weighted(self, tables: Sequence[FloatArray], weights: Mapping[int, FloatArray]) -> list[FloatArray]:
-        """Return the tables with the weights of some variables' states multiplied in."""
+    def weighted(
+        self, tables: Sequence[FloatArray], weights: Mapping[int, FloatArray], logarithms: bool
+    ) -> list[FloatArray]:
+        """Return the tables, or their logarithms, with the weights of some variables' states multiplied in."""
         weighted = list(tables)
         for variable, vector in weights.items():
             table, axis = self._holders[variable]
-            after = len(self.scopes[table]) - axis - 1
-            weighted[table] = weighted[table] * vector.reshape(-1, *[1] * after)
+            shape = (-1, *[1] * (len(self.scopes[table]) - axis - 1))
+            if logarithms:
+                weighted[table] = weighted[table] + as_logarithms([vector])[0].reshape(shape)
+            else:
+                weighted[table] = weighted[table] * vector.reshape(shape)
         return weighted
 
-    def _only(self, variable: int, code: int) -> FloatArray:
+    def only(self, variable: int, code: int) -> FloatArray:
         """Return the vector that allows one state of a variable."""
         vector = np.zeros(self._cardinalities[variable])
         vector[code] = 1.0
         return vector
 
-    # ------------------------------------------------------------------ max-marginals
+    # ------------------------------------------------------------------ max-marginals, and the k best
 
-    def max_marginals(
-        self, tables: Sequence[FloatArray], allowed: Mapping[int, FloatArray]
+    def log_max_marginals(
+        self, tables: Sequence[FloatArray], allowed: Mapping[int, FloatArray], *, logarithms: bool = False
     ) -> dict[int, FloatArray] | None:
-        """Return for each variable the best probability by state, over the best of all; None if that is zero.
+        """Return for each variable ln of the best probability by state, over the best of all; None if that is zero.
 
         Parameters
         ----------
@@ -145,114 +161,36 @@ class Maximizer:
             The tables of the product.
         allowed
             Vectors of ones and zeros for some variables; zeros forbid states.
+        logarithms
+            Whether the tables are given as logarithms. Only then are very small ratios told from zero.
         """
         if self._marginals is None:
             self._marginals = marginal_program(self.plan, self.variables, MaxProduct)
-        return _by_variable(self._marginals, self._weighted(tables, allowed))
+        program, weighted = self._marginals, self.weighted(tables, allowed, logarithms)
+        if logarithms:
+            output, log_value = program.log_marginals(weighted)
+        else:
+            output, log_value = program.marginals(weighted)
+            (output,) = as_logarithms([output])
+        if log_value == -math.inf:
+            return None
+        found = {variable: output[slice(*program.places[variable])] for variable in sorted(program.places)}
+        return {variable: logs - logs.max() for variable, logs in found.items()}
 
-    # ------------------------------------------------------------------ the k best
-
-    def k_best(self, tables: Sequence[FloatArray], k: int) -> list[Codes]:
+    def k_best(self, tables: Sequence[FloatArray], k: int, *, logarithms: bool = False) -> list[Codes]:
         """Return the k best joint states of positive probability, fewer if there are fewer, equal ones in order.
 
-        In order is what has the earlier state of the first variable in which they differ.
+        In order is what has the earlier state of the first variable in which they differ. Parameters as for
+        :meth:`best`.
         """
         if k == 1:
-            best = self.best(tables)
+            best = self.best(tables, logarithms=logarithms)
             return [] if best is None else [best]
-        groups: list[list[Codes]] = []
-        highest = log_next = -math.inf
-        for log_ratio, following, codes in islice(self.best_first(tables), k):
-            if not groups or log_ratio < highest - TIED:
-                groups.append([])
-                highest = log_ratio
-            groups[-1].append(codes)
-            log_next = following
-        if groups and log_next >= highest - TIED and log_next > -math.inf:  # more of the last group than fit
-            better = {self._in_order(codes) for group in groups[:-1] for codes in group}
-            tied = (codes for codes in self.in_order(tables, highest - TIED) if self._in_order(codes) not in better)
-            groups[-1] = list(islice(tied, k - len(better)))
-        return [codes for group in groups for codes in sorted(group, key=self._in_order)]
-
-    def _in_order(self, codes: Codes) -> tuple[int, ...]:
-        return tuple([codes[variable] for variable in self.variables])
-
-    def in_order(self, tables: Sequence[FloatArray], least: float) -> Iterator[Codes]:
-        """Yield in order all joint states that are probable enough.
-
-        Parameters
-        ----------
-        tables
-            The tables of the product.
-        least
-            Logarithm of their smallest ratio to the best.
-
-        Notes
-        -----
-        A pass of max-marginals for each variable of which more than one state is possible, given those before it.
-        """
-        parts: list[tuple[Codes, float]] = [({}, 0.0)]
-        while parts:
-            fixed, log_best = parts.pop()
-            marginals = self.max_marginals(tables, {v: self._only(v, code) for v, code in fixed.items()})
-            if marginals is None:
-                continue
-            with np.errstate(divide="ignore"):
-                ratios = {variable: log_best + np.log(marginal) for variable, marginal in marginals.items()}
-            choices = {v: np.flatnonzero(logs >= min(least, logs.max())).tolist() for v, logs in ratios.items()}
-            open_ = next((variable for variable, codes in choices.items() if len(codes) > 1), None)
-            if open_ is None:
-                yield {variable: codes[0] for variable, codes in choices.items()}
-                continue
-            parts += [({**fixed, open_: code}, float(ratios[open_][code])) for code in reversed(choices[open_])]
-
-    def best_first(self, tables: Sequence[FloatArray]) -> Iterator[tuple[float, float, Codes]]:
-        """Yield all joint states of positive probability, the most probable first.
-
-        Before each stand the logarithms of its ratio to the best, and of that of the next one.
-
-        Notes
-        -----
-        Two passes of max-marginals and one for the state itself for each after the first. The space is split where
-        the next best of a part differs from its best: one half keeps the best, the other has the next.
-        """
-        order = count()
-        queue: list[tuple[float, int, float, Codes, dict[int, FloatArray], int]] = []
-
-        def enqueue(best: Codes, allowed: dict[int, FloatArray], log_best: float) -> None:
-            """Queue a part of the space by its second best, which differs from its best in the variable found here."""
-            marginals = self.max_marginals(tables, allowed)
-            ratio, differing = 0.0, -1
-            for variable, marginal in (marginals or {}).items():
-                others = np.delete(marginal, best[variable]) / marginal[best[variable]]
-                if others.max(initial=0.0) > ratio:
-                    ratio, differing = float(others.max()), variable
-            if ratio > 0:
-                log_second = log_best + math.log(ratio)
-                heapq.heappush(queue, (-log_second, next(order), log_best, best, allowed, differing))
-
-        first = self.best(tables)
-        if first is None:
-            return
-        enqueue(first, {}, 0.0)
-        yield 0.0, -queue[0][0] if queue else -math.inf, first
-        while queue:
-            negative, _, log_best, best, allowed, variable = heapq.heappop(queue)
-            only = self._only(variable, best[variable])
-            same = {**allowed, variable: only}
-            other = {**allowed, variable: allowed.get(variable, 1.0) - only}
-            found = self.best(self._weighted(tables, other))
-            if found is None:
-                continue
-            enqueue(found, other, -negative)
-            enqueue(best, same, log_best)
-            yield -negative, -queue[0][0] if queue else -math.inf, found
-
-
-def _by_variable(program: Program, tables: Sequence[FloatArray]) -> dict[int, FloatArray] | None:
-    """Return the marginals of a program in increasing order of variables, or None if the value is zero."""
-    output, _ = program.marginals(tables)
-    return {v: output[slice(*program.places[v])] for v in sorted(program.places)} if output.size else None
+        found, log_least = Ranking(self, tables, logarithms).first(k)
+        is_sure = len(found) == k and log_least >= LOG_TINY
+        if logarithms or is_sure or not may_underflow(tables):
+            return found
+        return Ranking(self, as_logarithms(tables), True).first(k)[0]
 
 
 def _preferences(variables: Sequence[int], cardinalities: Sequence[int]) -> dict[int, FloatArray]:
@@ -289,12 +227,37 @@ class MarginalMaximizer(NamedTuple):
         scopes = [plan.axes[root] for root in plan.roots if plan.axes[root]]
         return cls(sums, Maximizer(scopes, plan.cardinalities))
 
-    def tables(self, tables: Sequence[FloatArray]) -> list[FloatArray] | None:
-        """Return the tables over the targets, or None if everything has probability zero."""
+    def k_best(self, tables: Sequence[FloatArray], k: int, *, logarithms: bool = False) -> list[Codes]:
+        """Return the k best joint states of the targets; none if everything has probability zero.
+
+        Parameters and order as for :meth:`Maximizer.k_best`.
+        """
+        if not logarithms:
+            found = self._k_best_of_numbers(tables, k)
+            if found is not None:
+                return found
+            tables = as_logarithms(tables)
+        roots = self._roots(self.sums.log_nodes(tables))
+        if any(np.max(root) == -math.inf for root in roots):
+            return []
+        return self.maximizer.k_best([root for root in roots if root.ndim], k, logarithms=True)
+
+    def _k_best_of_numbers(self, tables: Sequence[FloatArray], k: int) -> list[Codes] | None:
+        """Return the same without logarithms, or None if some of them might be too improbable for that."""
         nodes, logarithms = self.sums.nodes(tables)
-        roots = self.sums.plan.roots
-        zero = -math.inf if logarithms else 0.0
-        if any(np.max(nodes[root]) == zero for root in roots):
+        if logarithms:
             return None
-        found = [nodes[root] for root in roots if self.sums.plan.axes[root]]
-        return [np.exp(table - table.max()) for table in found] if logarithms else found
+        roots = self._roots(nodes)
+        if any(np.max(root) == 0 for root in roots):
+            return []
+        summed = [root for root in roots if root.ndim]
+        found = self.maximizer.k_best(summed, k)
+        if len(found) == k:
+            places = [tuple(found[-1][variable] for variable in scope) for scope in self.maximizer.scopes]
+            ratios = [float(root[place] / root.max()) for root, place in zip(summed, places, strict=True)]
+            if math.prod(ratios) >= TINY:
+                return found
+        return None if may_underflow(tables) else found
+
+    def _roots(self, nodes: Sequence[FloatArray]) -> list[FloatArray]:
+        return [np.asarray(nodes[root]) for root in self.sums.plan.roots]

@@ -65,9 +65,12 @@ def checked_number(given: Any, what: str, allowed: str, low: float = -math.inf, 
     pgm.errors.EvidenceError: damping is a number from 0 to 1, not 2
     """
     is_number = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
-    if not (is_number and low <= given <= high):
-        raise EvidenceError(f"{what} is {allowed}, not {given!r}")
-    return float(given)
+    try:
+        if is_number and low <= given <= high:
+            return float(given)
+    except OverflowError:  # a whole number beyond the range of floats
+        pass
+    raise EvidenceError(f"{what} is {allowed}, not {given!r}")
 
 
 def check_budget(memory_budget: Any) -> None:

@@ -25,6 +25,7 @@ from pgm.inference.evidence import Evidence, ancestral, connected
 from pgm.inference.maximum import MarginalMaximizer, Maximizer
 from pgm.inference.options import check_budget
 from pgm.inference.planning import Plan, make_plan
+from pgm.inference.underflow import as_logarithms
 
 __all__ = ["MAX_OPERATIONS", "Model", "Prepared", "Question"]
 
@@ -59,6 +60,26 @@ class Slice(NamedTuple):
     observed: tuple[tuple[int, int], ...]
     """Pairs (axis, variable)."""
 
+    def cut(self, table: FloatArray, codes: Mapping[int, int]) -> FloatArray:
+        """Return the table, or another of its shape, at the states observed."""
+        position = list(self.template)
+        for axis, variable in self.observed:
+            position[axis] = codes[variable]
+        return np.asarray(table[tuple(position)])
+
+
+class Number(NamedTuple):
+    """A table that is a single number once its variables are observed."""
+
+    table: int
+    """Which table of the model."""
+    values: FloatArray
+    variables: tuple[int, ...]
+
+    def at(self, codes: Mapping[int, int]) -> tuple[int, ...]:
+        """Return the place of the number."""
+        return tuple([codes[variable] for variable in self.variables])
+
 
 class Prepared(NamedTuple):
     """A question ready to be answered for any values of the observed variables."""
@@ -67,8 +88,7 @@ class Prepared(NamedTuple):
     tables: tuple[Any, ...]
     """One for each table of the plan; None where it must be sliced first."""
     slices: tuple[Slice, ...]
-    constants: tuple[tuple[FloatArray, tuple[int, ...]], ...]
-    """Tables that are single numbers once their variables are observed."""
+    constants: tuple[Number, ...]
     soft: tuple[int, ...]
     """Variables whose likelihood vectors are the last tables of the plan."""
     numbers: tuple[int, ...]
@@ -88,12 +108,34 @@ class Prepared(NamedTuple):
         for variable in self.soft:
             tables.append(evidence.likelihoods[variable])
         constant = 0.0
-        for values, variables in self.constants:
+        for _, values, variables in self.constants:
             number = float(values[tuple([codes[variable] for variable in variables])])
             if number == 0:
                 return tables, -math.inf
             constant += math.log(number)
         return tables, constant
+
+    def log_sliced(self, evidence: Evidence, logs: Mapping[int, FloatArray]) -> tuple[list[FloatArray], float]:
+        """Return the logarithms of what :meth:`sliced` returns.
+
+        Parameters
+        ----------
+        evidence
+            The states observed.
+        logs
+            Logarithms of some tables of the model, in place of what the tables hold. They have observed variables.
+        """
+        tables, constant = self.sliced(evidence)
+        found = as_logarithms(tables)
+        for piece in self.slices:
+            table = self.numbers[piece.slot]
+            if table in logs:
+                found[piece.slot] = piece.cut(logs[table], evidence.codes)
+        for single in self.constants:
+            if single.table in logs and constant > -math.inf:
+                place = single.at(evidence.codes)
+                constant += float(logs[single.table][place]) - math.log(single.values[place])
+        return found, constant
 
 
 class _Layout(NamedTuple):
@@ -102,7 +144,7 @@ class _Layout(NamedTuple):
     plan: Plan
     tables: tuple[Any, ...]
     slices: tuple[Slice, ...]
-    constants: tuple[tuple[FloatArray, tuple[int, ...]], ...]
+    constants: tuple[Number, ...]
     soft: tuple[int, ...]
     numbers: tuple[int, ...]
 
@@ -247,12 +289,12 @@ class Model:
         numbers: list[int] = []
         ready: list[FloatArray | None] = []
         slices: list[Slice] = []
-        constants: list[tuple[FloatArray, tuple[int, ...]]] = []
+        constants: list[Number] = []
         for table in self.relevant_tables(question):
             scope, values = self.scopes[table], self.values[table]
             observed = tuple((axis, variable) for axis, variable in enumerate(scope) if variable in known)
             if len(observed) == len(scope):
-                constants.append((values, scope))
+                constants.append(Number(table, values, scope))
                 continue
             if observed:
                 template = tuple(None if variable in known else slice(None) for variable in scope)

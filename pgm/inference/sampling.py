@@ -81,7 +81,7 @@ def relevant(engine: ExactInference, known: Evidence, targets: Iterable[int] = (
 def topological_order(engine: ExactInference) -> tuple[int, ...]:
     """Return the variables by number, parents before children."""
     edges = [(parent, child) for child, parents in enumerate(engine.parents) for parent in parents]
-    return topological(len(engine.variables), edges, list(engine.index))
+    return topological(len(engine.variables), edges, [variable.name for variable in engine.variables])
 
 
 def ancestral_draws(engine: ExactInference, variables: Iterable[int], n_rows: int) -> list[Draw]:
@@ -119,8 +119,8 @@ def posterior_draws(engine: ExactInference, known: Evidence, n_rows: int, memory
         plan.check_memory(memory_budget, "sampling given the evidence", program.peak_bytes)
     except TooLargeError as error:
         raise TooLargeError(f"{error}; likelihood weighting needs no such tables") from None
-    tables, constant = prepared.sliced(known._replace(codes={**engine.constant, **known.codes}))
-    nodes, logarithms = program.nodes(tables)
+    tables, constant = engine.tables(prepared, known)
+    nodes, logarithms = (program.log_nodes(tables), True) if engine.on_logarithms else program.nodes(tables)
     zero = -np.inf if logarithms else 0.0
     if constant == -np.inf or any(np.max(nodes[root]) == zero for root in plan.roots):
         raise engine.impossible(known)

@@ -9,14 +9,14 @@ product is refused beforehand, and the computation is left to logarithms.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from pgm.factors.factor import FloatArray
 
-__all__ = ["UnderflowError", "exponential", "rescale", "safely"]
+__all__ = ["UnderflowError", "as_logarithms", "exponential", "may_underflow", "rescale", "safely"]
 
 SMALLEST = 1e-290
 """Products of scaled tables whose smallest positive entries multiply to less than this are left to logarithms."""
@@ -34,9 +34,18 @@ def safely(kernel: Callable[..., Any], tables: tuple[Any, ...]) -> Any:
     UnderflowError
         If the product of their smallest positive entries could be lost.
     """
-    if len(tables) > 1 and math.prod(map(_least, tables)) < SMALLEST:
+    if len(tables) > 1 and may_underflow(tables):
         raise UnderflowError
     return kernel(*tables)
+
+
+def may_underflow(tables: Sequence[Any]) -> bool:
+    """Return whether the product of the smallest positive entries of some tables could be lost.
+
+    >>> may_underflow([np.array([0.0, 1.0]), np.array([1e-200, 1.0])]), may_underflow([np.array([1e-200, 1.0])] * 2)
+    (False, True)
+    """
+    return math.prod(map(_least, tables)) < SMALLEST
 
 
 def _least(table: Any) -> float:
@@ -53,6 +62,16 @@ def rescale(table: Any, log_scale: float) -> tuple[Any, float]:
     if peak > 0:
         return table / peak, log_scale + math.log(peak)
     return table, log_scale
+
+
+def as_logarithms(tables: Sequence[Any]) -> list[FloatArray]:
+    """Return the logarithms of tables; that of zero is minus infinity.
+
+    >>> [table.tolist() for table in as_logarithms([np.array([0.0, 1.0])])]
+    [[-inf, 0.0]]
+    """
+    with np.errstate(divide="ignore"):
+        return [np.log(table) for table in tables]
 
 
 def exponential(logs: FloatArray) -> tuple[FloatArray, float]:

@@ -148,7 +148,7 @@ def _reader(chosen: Format) -> Callable[[str], BayesianNetwork]:
 
 def _chosen(name: str, *, reading: bool) -> Format:
     known = [key for key, found in FORMATS.items() if found.readable or not reading]
-    if name not in FORMATS:
+    if not isinstance(name, str) or name not in FORMATS:
         raise FormatError(f"unknown format {name!r}; the formats are {listing(known)}")
     if name not in known:
         raise FormatError(f"{name!r} has no probabilities to read; networks are read from {listing(known)}")

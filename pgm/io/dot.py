@@ -153,11 +153,11 @@ def _observed(dag: DAG, evidence: Mapping[str, Label] | Iterable[str] | None) ->
     """Return the label of each observed node, None where only the name was given."""
     if evidence is None:
         return {}
-    observed = dict(evidence) if isinstance(evidence, Mapping) else dict.fromkeys(names_of(evidence))
-    for name in observed:
-        if name not in dag:
+    names = tuple(evidence) if isinstance(evidence, Mapping) else names_of(evidence)
+    for name in names:
+        if not isinstance(name, str) or name not in dag:
             raise UnknownNameError(f"{name!r} in the evidence is not a node; the nodes are {listing(dag.nodes)}")
-    return observed
+    return dict(evidence) if isinstance(evidence, Mapping) else dict.fromkeys(names)
 
 
 def _node_style(node: str, observed: Mapping[str, Label | None]) -> str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from pgm.errors import EvidenceError
 from pgm.factors.factor import Factor, Names, as_names
 from pgm.factors.mixture import GaussianMixture
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.factors.variable import Label
+from pgm.inference.contraction import TINY
 from pgm.inference.exact import Likelihoods
 from pgm.inference.options import checked_count
-from pgm.network.core import Core
+from pgm.network.core import Core, listed
 
 if TYPE_CHECKING:
     from pgm.inference.explanation import Explanation
@@ -97,12 +101,12 @@ class Asking(Core):
                 order=order,
                 memory_budget=memory_budget,
             )
-        if self._leaves and isinstance(targets, Iterator):
-            targets = tuple(targets)
+        targets, distributions = listed(targets), self._discrete(distributions)
         if self._continuous_among(targets):
             options = {"likelihoods": likelihoods, "distributions": distributions, "order": order}
             return self._mixture(as_names(targets), evidence, options, memory_budget)
-        engine, known = self._asked(evidence, distributions, likelihoods=likelihoods, memory_budget=memory_budget)
+        targets = self._discrete(targets)
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         return engine.posterior(
             targets,
             known,
@@ -121,15 +125,21 @@ class Asking(Core):
     ) -> GaussianMixture:
         """Return the density of a continuous leaf: its Gaussians, weighted by the posterior of its parents."""
         if len(targets) > 1:
-            self._check_discrete(targets)
+            self._discrete(targets)
         leaf = self._leaves[targets[0]]
         if isinstance(evidence, Mapping) and leaf.name in evidence:
             raise EvidenceError(f"{leaf.name!r} is continuous and observed, so it has no density")
         parents = [parent.name for parent in leaf.parents]
         asked = parents or [self._cpts[0].child.name]  # raises for impossible evidence
-        weights = self.query(asked, evidence, memory_budget=memory_budget, **options).values
-        weights = weights if parents else weights.sum()
-        return GaussianMixture(leaf.name, leaf.parents, weights, leaf.means, leaf.variances)
+        engine, known = self._asked(evidence, likelihoods=options["likelihoods"], memory_budget=memory_budget)
+        weights = engine.posterior(asked, known, memory_budget=memory_budget, **options).values
+        if not parents:
+            return GaussianMixture._of(leaf, np.ones(()), np.zeros(()))
+        if weights.min() >= TINY:
+            return GaussianMixture._of(leaf, weights, np.log(weights))
+        return GaussianMixture._of(
+            leaf, weights, engine.log_posterior(asked, known, memory_budget=memory_budget, **options)
+        )
 
     def marginals(
         self,
@@ -145,7 +155,8 @@ class Asking(Core):
         One forward and one backward pass over the network give them all. Raises as :meth:`query` does. Continuous
         variables are left out: :meth:`query` gives their densities.
         """
-        engine, known = self._asked(evidence, distributions, likelihoods=likelihoods, memory_budget=memory_budget)
+        distributions = self._discrete(distributions)
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         return engine.marginals(
             known,
             likelihoods=likelihoods,
@@ -241,7 +252,8 @@ class Asking(Core):
         ----------
         Park and Darwiche (2004), "Complexity results and approximation strategies for MAP explanations".
         """
-        engine, known = self._asked(evidence, targets, likelihoods=likelihoods, memory_budget=memory_budget)
+        targets = self._discrete(targets)
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         return engine.explanations(1, targets, known, likelihoods=likelihoods, memory_budget=memory_budget)[0]
 
     def best_explanations(
@@ -275,7 +287,8 @@ class Asking(Core):
         systems".
         """
         k = checked_count(k, "k", least=1)
-        engine, known = self._asked(evidence, targets, likelihoods=likelihoods, memory_budget=memory_budget)
+        targets = self._discrete(targets)
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         return engine.explanations(k, targets, known, likelihoods=likelihoods, memory_budget=memory_budget)
 
     def plan(
@@ -294,11 +307,12 @@ class Asking(Core):
         """
         if not self._leaves:
             return self._engine.query_plan(targets, observed, order=order)
-        seen = as_names(observed)
-        numbers = {name: self._leaves[name].means.flat[0] for name in seen if name in self._leaves}
-        engine, reports = self._asked(numbers, targets)
-        discrete = [name for name in seen if name not in numbers]
-        return engine.query_plan(targets, [*discrete, *(reports or ())], order=order)
+        targets, seen = self._discrete(targets), as_names(observed)
+        self._check_known(seen)
+        leaves = self._continuous_among(seen)
+        engine, _ = self._asked({name: float(self._leaves[name].means.flat[0]) for name in leaves})
+        plan = engine.query_plan(targets, [name for name in seen if name not in leaves], order=order)
+        return replace(plan, observed=tuple(name for name in self.names if name in seen))
 
     def do(self, assignments: Mapping[str, Label]) -> Self:
         """Return the mutilated network: the variables named are set to these states and cut off from their parents.
@@ -317,6 +331,6 @@ class Asking(Core):
         """
         from pgm.inference import intervention
 
-        self._check_discrete(assignments)
+        assignments = self._discrete(assignments)
         changed = {cpt.child.name: cpt for cpt in intervention.do(self._cpts, assignments)}
         return type(self)([changed[name] if name in changed else self._leaves[name] for name in self.names])

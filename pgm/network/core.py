@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Self, TypeAlias
-
-import numpy as np
+from typing import Any, Self, TypeAlias, TypeVar, cast
 
 from pgm.errors import EvidenceError, GraphError, TableError, UnknownNameError, listing
 from pgm.factors.cpt import CPT
-from pgm.factors.factor import Factor, Names
+from pgm.factors.factor import Factor
 from pgm.factors.gaussian import ConditionalGaussian
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.factors.variable import Label, Variable
 from pgm.graph.dag import DAG
 from pgm.inference.exact import ExactInference, Likelihoods
 
-__all__ = ["CPD", "Core"]
+__all__ = ["CPD", "Core", "listed"]
 
 CPD: TypeAlias = CPT | ConditionalGaussian
 """A conditional distribution: the table of a discrete variable, or a Gaussian leaf."""
+
+
+_Given = TypeVar("_Given")
 
 
 class Core:
@@ -147,7 +148,7 @@ class Core:
     def _asked(
         self,
         evidence: Mapping[str, Label] | None,
-        *discrete: Names | Mapping[str, Any] | None,
+        *,
         likelihoods: Likelihoods | None = None,
         memory_budget: int = MEMORY_BUDGET,
     ) -> tuple[ExactInference, Mapping[str, Label] | None]:
@@ -157,8 +158,6 @@ class Core:
         ----------
         evidence
             As the user gave it: labels, and numbers of continuous leaves. The engine knows the numbers.
-        *discrete
-            Names or mappings by name that must not be those of leaves.
         likelihoods
             Likelihood evidence.
         memory_budget
@@ -167,37 +166,95 @@ class Core:
         Raises
         ------
         EvidenceError
-            For a leaf among ``discrete``, and for the evidence of a leaf that is no finite number.
+            For the likelihood of a leaf, and for the evidence of a leaf that is no finite number.
         """
         if not self._leaves:
             return self._engine, evidence
-        for given in (*discrete, likelihoods):
-            self._check_discrete(given)
-        if not isinstance(evidence, Mapping) or not any(name in self._leaves for name in evidence):
+        self._discrete(likelihoods)
+        if not isinstance(evidence, Mapping):
             return self._engine, evidence
-        from pgm.inference.densities import ObservedLeaves, densities, observed_numbers
+        self._check_known(evidence)
+        if not self._continuous_among(evidence):
+            return self._engine, evidence
+        from pgm.inference.densities import observed_leaves, observed_numbers
 
         numbers = observed_numbers(self._leaves, evidence)
         known = {name: label for name, label in evidence.items() if name not in numbers}
-        codes = self._engine.code(known).codes
-        columns = {self._cpts[number].child.name: np.array([code]) for number, code in codes.items()}
-        found = densities(self._leaves.values(), numbers, columns, 1)
-        engine = ObservedLeaves.of_one(self._cpts, found, known, likelihoods, memory_budget)
-        return engine, engine.evidence(known)
+        leaves = self._leaves.values()
+        return observed_leaves(self._cpts, leaves, numbers, known, likelihoods, memory_budget), known
 
-    def _continuous_among(self, given: object) -> list[str]:
-        """Return which of some names, or of the keys of a mapping, are those of leaves; an iterator is not used up."""
-        if not self._leaves or not isinstance(given, Iterable) or isinstance(given, Iterator):
-            return []
-        names = [given] if isinstance(given, str) else list(given)
-        return [name for name in names if isinstance(name, str) and name in self._leaves]
+    def _asked_of_tables(
+        self,
+        evidence: Mapping[str, Label] | None,
+        *,
+        likelihoods: Likelihoods | None = None,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> tuple[ExactInference, Mapping[str, Label] | None]:
+        """Return what :meth:`_asked` does, for a method that knows only numbers that floats can hold.
 
-    def _check_discrete(self, given: object) -> None:
-        """Raise `EvidenceError` if any of the names are those of leaves."""
+        Raises
+        ------
+        EvidenceError
+            If the answer depends on others.
+        """
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        if engine is not self._engine:
+            from pgm.inference.densities import ObservedLeaves
+
+            assert isinstance(engine, ObservedLeaves)
+            engine.check_tables()
+        return engine, known
+
+    def _discrete(self, given: _Given) -> _Given:
+        """Return one name or several, or a mapping by name, unchanged, if all are those of discrete variables.
+
+        An iterator becomes a tuple. Without leaves nothing is looked at: the engine will.
+
+        Raises
+        ------
+        EvidenceError
+            If one of them is a leaf.
+        UnknownNameError
+            If there is no such variable.
+        """
+        if not self._leaves:
+            return given
+        given = listed(given)
         found = self._continuous_among(given)
         if found:
             are = "is" if len(found) == 1 else "are"
             raise EvidenceError(f"{listing(found)} {are} continuous; this is for discrete variables only")
+        self._check_known(given)
+        return given
+
+    def _continuous_among(self, given: object) -> list[str]:
+        """Return which of some names, or of the keys of a mapping, are those of leaves."""
+        return [name for name in _names_of(given) if name in self._leaves] if self._leaves else []
+
+    def _check_known(self, given: object) -> None:
+        """Raise UnknownNameError for a name of which there is no variable, discrete or continuous."""
+        for name in _names_of(given):
+            if name not in self:
+                raise UnknownNameError(f"no variable {name!r}; the variables are {listing(self.names)}")
+
+
+def listed(given: _Given) -> _Given:
+    """Return an iterator as a tuple, and all else unchanged: names that are looked at twice must not be used up.
+
+    >>> listed(iter(["a", "b"])), listed("a")
+    (('a', 'b'), 'a')
+    """
+    return cast("_Given", tuple(given)) if isinstance(given, Iterator) else given
+
+
+def _names_of(given: object) -> list[str]:
+    """Return the texts among one name or several, or the keys of a mapping; of what is neither, nothing."""
+    if isinstance(given, str):
+        return [given]
+    try:
+        return [name for name in given if isinstance(name, str)]  # type: ignore[attr-defined]
+    except TypeError:
+        return []
 
 
 def _by_child(cpts: Iterable[CPD]) -> dict[str, CPD]:

@@ -54,7 +54,8 @@ class Rows(Core):
         targets
             One name, or several; by default all variables with a missing cell or without a column.
         impossible
-            What to do with a row of probability zero: raise, or give NaN for that row.
+            What to do with a row that has no posterior: raise, or give NaN for that row. That is a row of probability
+            zero, and one with continuous cells so improbable that even the logarithm of it is beyond what floats hold.
         memory_budget
             Bytes that the tables on the way may take at once; the answer comes on top.
         progress
@@ -70,6 +71,8 @@ class Rows(Core):
         ------
         ImpossibleEvidenceError
             For a row of probability zero; names the first such row and the conflict in it.
+        EvidenceError
+            For a row whose density is beyond the range of floats, if it comes first; names it and the numbers.
         UnknownNameError, DataError
             For unknown targets, and for cells that are no state of their variable.
         TooLargeError
@@ -88,12 +91,12 @@ class Rows(Core):
         [[0.646, 0.354], [0.01, 0.99]]
         """
         _check_impossible(impossible)
-        self._check_discrete(targets)
+        targets = self._discrete(targets)
         table, numbers = self._table(data)
         asked = self._hidden(table) if targets is None else code_targets(self._index, targets)
         answer, zero = self._posteriors(table, numbers, asked, memory_budget, progress)
         if zero and impossible == "raise":
-            raise self._impossible_row(table, zero[0], len(zero))
+            raise self._unanswered(table, numbers, zero, memory_budget)
         for array in answer.values():
             array[zero] = math.nan
         if isinstance(targets, str):
@@ -118,7 +121,8 @@ class Rows(Core):
         """Return ln P(row) for every row of a table, missing cells summed out; shape (rows,).
 
         A row of probability zero has minus infinity; a row without any known cell has 0. With continuous cells it is
-        the logarithm of a density. Data, columns and options as in :meth:`posterior`.
+        the logarithm of a density; a row whose is beyond the range of floats is refused, and named. Data, columns and
+        options as in :meth:`posterior`.
         """
         table, numbers = self._table(data)
         if numbers:
@@ -154,7 +158,7 @@ class Rows(Core):
         check_budget(memory_budget)
         wanted = targets
         if targets is not None:
-            self._check_discrete(targets)
+            targets = self._discrete(targets)
             numbers = code_targets(self._index, targets)
             wanted = targets if isinstance(targets, str) else [self.variables[number].name for number in numbers]
         tables = _tables(chunks)
@@ -186,8 +190,8 @@ class Rows(Core):
 
         Raises
         ------
-        ImpossibleEvidenceError
-            For a row of probability zero.
+        ImpossibleEvidenceError, EvidenceError
+            For a row that has no posterior, as :meth:`posterior` says.
         TooLargeError
             If the tables for a single row would exceed the memory budget.
         """
@@ -207,7 +211,7 @@ class Rows(Core):
             complete = partial(engine.row_completion, memory_budget=memory_budget)
             columns, zero = batch.completions(engine, table, complete, memory_budget=memory_budget, progress=progress)
         if zero:
-            raise self._impossible_row(table, zero[0], len(zero))
+            raise self._unanswered(table, numbers, zero, memory_budget)
         codes = [columns[number] for number in everything]
         return Dataset.from_codes(self.variables, codes, weights, self._filled(codes, numbers))
 
@@ -340,9 +344,15 @@ class Rows(Core):
         full = {v for v, column in table.columns.items() if (column < self._engine.cardinalities[v]).all()}
         return tuple(number for number in range(len(self.variables)) if number not in full)
 
-    def _impossible_row(self, table: batch.Table, row: int, count: int) -> ImpossibleEvidenceError:
+    def _unanswered(
+        self, table: batch.Table, numbers: Numbers, rows: Sequence[int], memory_budget: int
+    ) -> ImpossibleEvidenceError:
+        """Return the error for rows that have no answer: of the first one, why."""
+        row, count = rows[0], len(rows)
+        if numbers:
+            self._hybrid(table, numbers).engine(row, memory_budget)  # raises if the numbers are the reason
         known = {v: int(c[row]) for v, c in table.columns.items() if c[row] < self._engine.cardinalities[v]}
-        reason = self._engine.impossible(Evidence(known, {}, 0.0))
+        reason = self._engine.impossible(Evidence(known, {}, 0.0), memory_budget)
         return ImpossibleEvidenceError(f"row {row}: {reason} ({count} such rows)")
 
 

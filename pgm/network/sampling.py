@@ -110,7 +110,7 @@ class Sampling(Core):
         from pgm.inference import continuous_columns, weighting
         from pgm.inference.drawing import as_generator
 
-        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        engine, known = self._asked_of_tables(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         generator = as_generator(rng)
         found = weighting.likelihood_weighting(
             engine, n, generator, evidence=known, likelihoods=likelihoods, memory_budget=memory_budget
@@ -163,7 +163,8 @@ class Sampling(Core):
         from pgm.inference.drawing import as_generator
 
         schedule = gibbs.Schedule(chains, burn_in, thinning, zeros, initial)
-        engine, known = self._asked(evidence, initial, likelihoods=likelihoods, memory_budget=memory_budget)
+        self._discrete(initial)
+        engine, known = self._asked_of_tables(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         generator = as_generator(rng)
         found = gibbs.gibbs(
             engine,
@@ -226,7 +227,10 @@ class Sampling(Core):
         """
         from pgm.inference import gibbs, weighting
 
-        engine, known = self._asked(evidence, targets, initial, likelihoods=likelihoods, memory_budget=memory_budget)
+        if targets is None:
+            raise EvidenceError("no target: name at least one variable to ask for")
+        targets, _ = self._discrete(targets), self._discrete(initial)
+        engine, known = self._asked_of_tables(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         schedule = gibbs.Schedule(chains, burn_in, thinning, zeros, initial)
         if method == "gibbs":
             return gibbs.gibbs_posterior(

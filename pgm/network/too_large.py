@@ -70,7 +70,8 @@ class WhenTooLarge(Core):
         """
         from pgm.inference import conditioning
 
-        engine, known = self._asked(evidence, targets, likelihoods=likelihoods, memory_budget=memory_budget)
+        targets = self._discrete(targets)
+        engine, known = self._asked_of_tables(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         return conditioning.posterior(
             engine,
             targets,
@@ -97,7 +98,7 @@ class WhenTooLarge(Core):
         """
         from pgm.inference import conditioning
 
-        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        engine, known = self._asked_of_tables(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         return conditioning.marginals(
             engine,
             known,
@@ -122,7 +123,7 @@ class WhenTooLarge(Core):
         """
         from pgm.inference import conditioning
 
-        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        engine, known = self._asked_of_tables(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         return conditioning.log_probability(
             engine,
             known,
@@ -178,7 +179,7 @@ class WhenTooLarge(Core):
         """
         from pgm.inference import loopy
 
-        engine, known = self._asked(evidence, likelihoods=likelihoods)
+        engine, known = self._asked_of_tables(evidence, likelihoods=likelihoods)
         return loopy.belief_propagation(
             engine,
             known,

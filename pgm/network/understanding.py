@@ -36,7 +36,7 @@ class Understanding(Core):
         """
         from pgm.inference import analysis
 
-        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
+        engine, known = self._asked_of_tables(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         found = analysis.families(engine, engine.code(known, likelihoods), memory_budget)
         return {name: found[name] for name in self._index}
 
@@ -65,7 +65,8 @@ class Understanding(Core):
         """
         from pgm.inference import analysis
 
-        engine, known = self._only_discrete(evidence, target, likelihoods)
+        target = self._discrete(target)
+        engine, known = self._only_discrete(evidence, likelihoods)
         return analysis.sensitivity(engine, target, state, known, memory_budget)
 
     def mutual_information(
@@ -79,7 +80,8 @@ class Understanding(Core):
         """Return I(target; X | evidence) in nats for every other unobserved X, largest first: what to observe next."""
         from pgm.inference import analysis
 
-        engine, known = self._asked(evidence, target, likelihoods=likelihoods, memory_budget=memory_budget)
+        target = self._discrete(target)
+        engine, known = self._asked(evidence, likelihoods=likelihoods, memory_budget=memory_budget)
         return analysis.mutual_information(engine, target, engine.code(known, likelihoods), memory_budget)
 
     def evidence_impact(
@@ -98,7 +100,8 @@ class Understanding(Core):
         """
         from pgm.inference import analysis
 
-        engine, known = self._only_discrete(evidence, target, likelihoods)
+        target = self._discrete(target)
+        engine, known = self._only_discrete(evidence, likelihoods)
         return analysis.evidence_impact(engine, target, known, memory_budget)
 
     def conflict(
@@ -116,12 +119,10 @@ class Understanding(Core):
         """
         from pgm.inference import analysis
 
-        return analysis.conflict(*self._only_discrete(evidence, None, likelihoods), memory_budget)
+        return analysis.conflict(*self._only_discrete(evidence, likelihoods), memory_budget)
 
     def _only_discrete(
-        self, evidence: Mapping[str, Label] | None, target: Names | None, likelihoods: Likelihoods | None
+        self, evidence: Mapping[str, Label] | None, likelihoods: Likelihoods | None
     ) -> tuple[ExactInference, Evidence]:
         """Return the engine and the evidence, which must not be continuous."""
-        for given in (evidence, target, likelihoods):
-            self._check_discrete(given)
-        return self._engine, self._engine.code(evidence, likelihoods)
+        return self._engine, self._engine.code(self._discrete(evidence), self._discrete(likelihoods))

@@ -124,6 +124,7 @@ def test_counting_refuses_them_by_name():
     [
         ([1.0, math.inf], "column 'x', row 1 .counting from 0.: inf is not finite"),
         (np.array([-math.inf, 1.0]), "row 0 .counting from 0.: -inf is not finite"),
+        (np.array(["1", "1e400"], np.longdouble), "row 1 .counting from 0.: inf is not finite"),
         (["a", "b"], "must hold numbers, not 'a', 'b'"),
         ([True, False], "holds booleans"),
         (np.array([True, False]), "holds booleans"),
@@ -136,6 +137,14 @@ def test_columns_that_are_no_measurements(column, message):
         Dataset({"x": column}, continuous=["x"])
 
 
+@pytest.mark.parametrize("name", ["z", ["height"], 3, None])
+def test_columns_that_do_not_exist(name):
+    data = hybrid()
+    for ask in [data.variable, data.codes, data.missing]:
+        with pytest.raises(UnknownNameError, match="no column .*; the columns are 'sex'"):
+            ask(name)
+
+
 def test_declarations_that_are_refused():
     with pytest.raises(UnknownNameError, match="declared as continuous, but there is no column 'z'"):
         Dataset(COLUMNS, continuous=["z"])
@@ -143,6 +152,15 @@ def test_declarations_that_are_refused():
         Dataset(COLUMNS, continuous=["n"], states={"n": [1, 2, 3, 4]})
     with pytest.raises(DataError, match=r"looks continuous.*continuous=\['height'\]"):
         Dataset(COLUMNS)
+    for given in [3, True, 2.5]:
+        with pytest.raises(DataError, match=f"continuous columns are declared by their names, not by {given!r}"):
+            Dataset(COLUMNS, continuous=given)
+    with pytest.raises(DataError, match="'n' cannot be continuous and the weights: declare one or the other"):
+        Dataset(COLUMNS, continuous=["height", "n"], weights="n")
+    with pytest.raises(DataError, match="'height' cannot be continuous and have states"):
+        Dataset(hybrid(), states={"height": [1.62, 1.75, 1.8]})
+    assert Dataset({"x": [1, 2]}, continuous=None) == Dataset({"x": [1, 2]})
+    assert Dataset(hybrid(), continuous=None) == hybrid()
     sex = pgm.Variable("sex", ["f", "m"])
     with pytest.raises(DataError, match="has 1 row, but 'sex' has 2"):
         Dataset.from_codes([sex], [np.array([0, 1])], continuous={"x": [1.0]})

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import math
+import re
 import tracemalloc
 
 import pytest
 
-from pgm.data import csv_file, read_csv
+from pgm.data import Dataset, csv_file, read_csv
 from pgm.errors import DataError, FormatError, UnknownNameError
 from tests.data.bundled import table
 
@@ -55,6 +57,43 @@ def test_numbers(write):
     assert read_csv(write("x\n99999999999999999999\n1\n")).variable("x").states == (1, 99999999999999999999)
     with pytest.raises(DataError, match=r"'x' .*continuous"):
         read_csv(write("x\n1.5\n-2e-3\n"))
+
+
+def test_columns_of_measurements(write):
+    path = write('s,x,y,w\na,1.5,3,1\nb,,4,2\na," 2.5e0 ",NA,1\nb,-.5,+07.,0\na,0,1E-3,1\n')
+    data = read_csv(path, continuous=["y", "x"], weights="w")
+    assert data.names == ("s",) and data.continuous == ("x", "y")
+    assert data.numbers("x").tolist() == pytest.approx([1.5, math.nan, 2.5, -0.5, 0.0], nan_ok=True)
+    assert data.numbers("y").tolist() == pytest.approx([3.0, 4.0, math.nan, 7.0, 0.001], nan_ok=True)
+    assert data.weights.tolist() == [1, 2, 1, 0, 1]
+    columns = {"s": list("ababa"), "x": [1.5, None, 2.5, -0.5, 0], "y": [3, 4, None, 7, 0.001]}
+    assert data == Dataset(columns, continuous=["x", "y"], weights=[1, 2, 1, 0, 1])
+    assert read_csv(write("x\n1.5\n-9\n"), continuous="x", missing="-9").to_dict() == {"x": [1.5, None]}
+    assert read_csv(write("x,s\n"), continuous="x", states={"s": ["a"]}).n_rows == 0
+    assert read_csv(write("x\n1\n2\n"), continuous=None).names == ("x",)
+    many = [i / 7 for i in range(2000)]  # more texts than one byte tells apart
+    assert read_csv(write("x\n" + "\n".join(map(repr, many)) + "\n"), continuous="x").numbers("x").tolist() == many
+
+
+@pytest.mark.parametrize("cell", ["abc", "inf", "nan", "1_000", "0x10", "True", "1.5.2", "--1", "1e", "", "١"])
+def test_cells_that_are_no_measurements(write, cell):
+    path = write(f"s,x\na,1\nb,{cell}\nc,{cell}\n")
+    with pytest.raises(DataError, match=rf"column 'x', row 1 \(counting from 0\): '{re.escape(cell)}' is no number"):
+        read_csv(path, continuous=["x"], missing="NA")
+
+
+def test_declarations_of_measurements_that_are_refused(write):
+    path = write("s,x\na,1e400\nb,2\n")
+    with pytest.raises(DataError, match="column 'x', row 0 .*inf is not finite"):
+        read_csv(path, continuous=["x"])
+    with pytest.raises(UnknownNameError, match="declared as continuous, but there is no column 'z'"):
+        read_csv(path, continuous=["z"])
+    with pytest.raises(DataError, match="'x' cannot be continuous and have states"):
+        read_csv(path, continuous=["x"], states={"x": [1, 2]})
+    with pytest.raises(DataError, match="'x' cannot be continuous and the weights"):
+        read_csv(path, continuous=["x"], weights="x")
+    with pytest.raises(DataError, match="continuous columns are declared by their names, not by 3"):
+        read_csv(path, continuous=3)
 
 
 def test_declared_states_are_found_by_their_text(write):

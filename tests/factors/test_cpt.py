@@ -182,3 +182,11 @@ def test_tables_print_with_their_labels():
     assert str(CPT(C, [0.9, 0.1])).splitlines() == ["P(C)", " c0   c1", "--------", "0.9  0.1"]
     wide = Variable("W", range(30))
     assert "... 19 more" in str(CPT.uniform(wide))
+
+
+@pytest.mark.parametrize("parents", [None, 5, 2.5])
+def test_parents_that_are_no_list(parents):
+    with pytest.raises(TableError, match=f"the parents of 'x' are a list of Variable objects, not {parents}"):
+        CPT(Variable("x", [0, 1]), [0.5, 0.5], parents)
+    with pytest.raises(TableError, match=f"a factor's variables are a list of Variable objects, not {parents}"):
+        Factor(parents, [0.5, 0.5])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import math
 import pickle
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from pgm.errors import TableError, UnknownStateError
+from pgm.errors import EvidenceError, TableError, TooLargeError, UnknownNameError, UnknownStateError
 from pgm.factors import ConditionalGaussian, GaussianMixture, Variable
 
 SEX = Variable("sex", ["f", "m"])
@@ -83,6 +85,11 @@ def test_it_is_a_value():
         (("sex", [0, 0], 1, [SEX]), "a variable twice"),
         (("x", 0, 1, [ConditionalGaussian("y", 0, 1)]), "'y' is continuous and cannot be a parent, here of 'x'"),
         (("x", 0, 1, ConditionalGaussian("y", 0, 1)), "'y' is continuous and cannot be a parent"),
+        (("x", {"f": [1, 2], "m": 1}, 1, [SEX]), r"the mean of 'x' for \('f',\) is one number, not \[1, 2\]"),
+        (("x", 0, 1, None), "the parents of 'x' are a list of Variable objects, not None"),
+        (("x", 0, 1, 5), "the parents of 'x' are a list of Variable objects, not 5"),
+        (("x", 0, 1, "sex"), "the parents of 'x' are Variable objects, not 'sex'"),
+        (("x", np.longdouble("1e400"), 1), "the mean of 'x' must be finite, not inf"),
     ],
 )
 def test_what_is_refused(arguments, message):
@@ -93,8 +100,89 @@ def test_what_is_refused(arguments, message):
 def test_unknown_labels_and_orders():
     with pytest.raises(UnknownStateError, match="'sex' has no state 'x'"):
         ConditionalGaussian("x", {"x": 0, "m": 1}, 1, [SEX])
+    leaf = ConditionalGaussian("x", [0, 0], 1, [SEX])
     with pytest.raises(TableError, match="must name each once"):
-        ConditionalGaussian("x", [0, 0], 1, [SEX]).reorder(["age"])
+        leaf.reorder(["age"])
+    with pytest.raises(UnknownNameError, match="expected a name, or a list of names, not None"):
+        leaf.reorder(None)
+    assert leaf.reorder("sex") == leaf
+
+
+@pytest.mark.parametrize("values", ["a", ["1", "2"], [1, "b"], 1j, [[1], [2, 3]], {"x": 1}])
+def test_densities_of_what_is_no_number(values):
+    mixture = GaussianMixture("x", [SEX], [0.5, 0.5], [0, 1], 1)
+    for ask in [ConditionalGaussian("x", 0, 1).log_density, mixture.pdf, mixture.log_pdf]:
+        with pytest.raises(EvidenceError, match="the density of 'x' is asked for at numbers, not"):
+            ask(values)
+
+
+def test_densities_at_the_edges_of_floats():
+    mixture = GaussianMixture("x", [SEX], [0.25, 0.75], [0, 1], [1, 4])
+    values = [math.inf, -math.inf, 1e300, np.longdouble("1e400"), 0]
+    assert mixture.pdf(values).tolist() == pytest.approx(
+        [0, 0, 0, 0, 0.25 * stats.norm.pdf(0) + 0.75 * stats.norm.pdf(0, 1, 2)]
+    )
+    assert mixture.log_pdf(values[:4]).tolist() == [-math.inf] * 4
+    with pytest.raises(EvidenceError, match="asked for at numbers, and NaN is none"):
+        mixture.pdf([0.0, math.nan])
+    narrow = GaussianMixture("x", [], 1.0, 0.0, 5e-324)
+    assert narrow.pdf(0.0) == pytest.approx(1 / math.sqrt(2 * math.pi) / math.sqrt(5e-324))
+
+
+@pytest.mark.parametrize(
+    ("weights", "means", "variances", "message"),
+    [
+        ([-1, 2], [0, 1], 1, "the weights of 'x' must be finite and not negative"),
+        ([np.nan, 1], [0, 1], 1, "the weights of 'x' must be finite and not negative"),
+        ([5, 5], [0, 1], 1, "the weights of 'x' sum to 10, not 1"),
+        ([0, 0], [0, 1], 1, "the weights of 'x' sum to 0, not 1"),
+        ([1e308, 1e308], [0, 1], 1, "the weights of 'x' sum to inf, not 1"),
+        ([0.5, 0.5], [0, 1, 2], 1, r"the means of 'x' must have shape \(2,\)"),
+        ([0.2, 0.3, 0.5], [0, 1], 1, r"the weights of 'x' must have shape \(2,\) \(sex=2\), not \(3,\)"),
+        ([0.5, 0.5], [np.nan, 1], 1, "the mean of 'x' where sex='f' must be finite"),
+        ([0.5, 0.5], [0, 1], [-1, 1], "the variance of 'x' where sex='f' must be above 0"),
+        ("a", [0, 1], 1, "the weights of 'x'"),
+    ],
+)
+def test_mixtures_that_are_refused(weights, means, variances, message):
+    with pytest.raises(TableError, match=message):
+        GaussianMixture("x", [SEX], weights, means, variances)
+
+
+def test_mixtures_and_their_draws():
+    mixture = GaussianMixture("x", SEX, [0.5 + 1e-8, 0.5], {"f": 0, "m": 1}, 2)
+    assert mixture.weights.sum() == pytest.approx(1, abs=1e-15) and mixture.variances.tolist() == [2, 2]
+    for n in [-1, 2.5, "3", None, True]:
+        with pytest.raises(EvidenceError, match="the number of draws is a whole number from 0, not"):
+            mixture.sample(n)
+    with pytest.raises(TooLargeError, match="the draws of 'x'"):
+        mixture.sample(10**400)
+    with pytest.raises(EvidenceError, match="rng is a numpy.random.Generator"):
+        mixture.sample(2, rng="a")
+    with pytest.raises(AttributeError, match="immutable"):
+        mixture.weights = None
+    twin = pickle.loads(pickle.dumps(mixture))
+    assert str(twin) == str(mixture) and twin.log_weights.tolist() == mixture.log_weights.tolist()
+    assert copy.deepcopy(mixture).sample(5, rng=0).tolist() == mixture.sample(5, rng=0).tolist()
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1.0, 1e15, 1e150])
+def test_moments_at_any_scale(scale):
+    mixture = GaussianMixture(
+        "x", [SEX], [0.25, 0.75], [-scale, 3 * scale], [scale**2 or 5e-324, 1.0 if scale < 1 else scale]
+    )
+    between = 0.25 * 0.75 * (4 * scale) ** 2
+    within = 0.25 * mixture.variances[0] + 0.75 * mixture.variances[1]
+    assert mixture.mean == pytest.approx(2 * scale)
+    assert mixture.variance == pytest.approx(between + within)
+    assert mixture.standard_deviation == pytest.approx(math.sqrt(between + within))
+
+
+def test_moments_beyond_the_range_of_floats():
+    mixture = GaussianMixture("x", [SEX], [0.5, 0.5], [-1e200, 1e200], 1)
+    assert mixture.variance == math.inf and mixture.standard_deviation == pytest.approx(1e200)
+    assert "standard deviation 1e+200" in str(mixture)
+    assert GaussianMixture("x", [SEX], [0.5, 0.5], [-1.7e308, 1.7e308], 1).standard_deviation == pytest.approx(1.7e308)
 
 
 def test_mixtures_far_out_and_of_zero_weights():

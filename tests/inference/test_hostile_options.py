@@ -51,12 +51,24 @@ def test_how_many_explanations(asia, k):
         asia.best_explanations(k)
 
 
+def test_more_explanations_than_there_can_be(asia):
+    observed = dict.fromkeys(["tub", "smoke", "lung", "bronc", "either", "xray"], "no")
+    assert len(asia.best_explanations(10**400, observed)) == 4
+
+
+def test_an_estimate_without_a_target(asia):
+    with pytest.raises(EvidenceError, match="no target: name at least one variable"):
+        asia.estimate(None, 10, rng=0)
+
+
 def test_counts_and_numbers_in_range():
     assert checked_count(np.uint8(3)) == 3
     assert checked_number(np.float32(0.5), "x", "a number", 0, 1) == 0.5
     for wrong in (np.bool_(True), "1", None, math.nan, 1 + 0j, np.array(1.0)):
         with pytest.raises(EvidenceError, match="x is a number from 0 to 1, not"):
             checked_number(wrong, "x", "a number from 0 to 1", 0, 1)
+    with pytest.raises(EvidenceError, match="x is any number, not 1000"):
+        checked_number(10**400, "x", "any number")
 
 
 @pytest.mark.parametrize(
@@ -240,7 +252,7 @@ def test_sensitivities_can_be_copied_and_kept(asia, again):
 def test_the_best_explanations_search_the_best_once(asia, monkeypatch):
     calls = []
     best = Maximizer.best
-    monkeypatch.setattr(Maximizer, "best", lambda self, tables: calls.append(1) or best(self, tables))
+    monkeypatch.setattr(Maximizer, "best", lambda *given, **options: calls.append(1) or best(*given, **options))
     first, second, third = asia.best_explanations(3, {"xray": "yes"})
     assert len(calls) == 3
     assert first == asia.mpe({"xray": "yes"})

@@ -81,10 +81,24 @@ def test_the_command_line(tmp_path, capsys):
     path = str(tmp_path / "net.json")
     network().write(path)
     assert cli.main(["query", path, "sex", "--given", "height=0.5"]) == 0
-    assert "P(height=0.5)" in capsys.readouterr().out
+    assert f"ln p(height=0.5) = {network().log_probability({'height': 0.5}):.6g}\n" in capsys.readouterr().out
     assert cli.main(["query", path, "height"]) == 0
     assert "height: mean" in capsys.readouterr().out
     assert cli.main(["query", path, "sex", "--given", "height=tall"]) != 0
     assert "'height' is continuous" in capsys.readouterr().err
     assert cli.main(["info", path, "--variables"]) == 0
-    assert "height (continuous) <- age, sex" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert "height (continuous) <- age, sex" in lines
+    assert lines[0].startswith(f"{len(network())} variables (2 continuous), ")
+    assert lines[2] == "parents of a variable: at most 2"
+    assert cli.main(["query", path, "sex", "--given", "height=1e400"]) == 2
+    assert "'height' is continuous: its evidence is a finite number, not inf" in capsys.readouterr().err
+
+
+def test_the_command_line_where_densities_are_no_floats(tmp_path, capsys):
+    sex = pgm.Variable("sex", ["f", "m"])
+    leaves = [pgm.ConditionalGaussian(f"x{i}", [0.0, 1.0], 1e-300, [sex]) for i in range(5)]
+    path = str(tmp_path / "net.json")
+    pgm.BayesianNetwork([pgm.CPT.uniform(sex), *leaves]).write(path)
+    assert cli.main(["query", path, "sex", "--given", *(f"x{i}=0" for i in range(5))]) == 0
+    assert "ln p(x0=0.0, x1=0.0, x2=0.0, x3=0.0, x4=0.0) = 1721.65\n" in capsys.readouterr().out

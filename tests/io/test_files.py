@@ -15,7 +15,7 @@ import pytest
 
 import pgm.io
 from pgm import networks
-from pgm.errors import FormatError
+from pgm.errors import FormatError, UnknownNameError
 from pgm.io import files
 
 
@@ -379,3 +379,12 @@ def test_a_missing_file_is_the_usual_error(tmp_path: Path) -> None:
         pgm.io.read(tmp_path / "missing.bif")
     with pytest.raises(FileNotFoundError):
         pgm.io.write(networks.load("asia"), tmp_path / "no directory" / "x.bif")
+
+
+@pytest.mark.parametrize("format", [["bif"], None, 3, "xml"])
+def test_formats_that_are_none(format: object) -> None:
+    net = networks.load("asia")
+    with pytest.raises(FormatError, match="unknown format"):
+        net.to_string(format)  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match=r"\['tub'\] in the evidence is not a node"):
+        net.to_dot(evidence=[["tub"]])
