@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 import pgm
 from pgm.data import Dataset
-from pgm.errors import DataError, EvidenceError, GraphError, TooLargeError
-from pgm.learning.em import iteration
+from pgm.errors import DataError, EvidenceError, GraphError, ImpossibleEvidenceError, TooLargeError
+from pgm.learning.em import iteration, leaf_blocks
+from pgm.learning.em.expected_leaves import ExpectedWithLeaves
 
 K = pgm.Variable("k", [0, 1, 2])
 MIXTURE = pgm.DAG([("k", "x"), ("k", "y")])
@@ -228,7 +230,7 @@ def test_units_do_not_change_where_squarem_goes():
 def test_squarem_never_lets_a_mixture_fall(seed, floor, hard):
     data = overlapping(40, seed)
     options = {"starts": 2, "rng": seed, "max_iter": 40, "tol": None, "hard": hard, "min_variance": floor}
-    found = pgm.fit_em(MIXTURE, data, latent={"k": 2}, acceleration="squarem", pseudocount=0.1, **options)
+    found = quietly(MIXTURE, data, latent={"k": 2}, acceleration="squarem", pseudocount=0.1, **options)
     assert min(np.diff(found.objectives)) >= -1e-12 * abs(found.objectives[0])
     for leaf in found.network.gaussians.values():
         assert leaf.variances.min() >= floor
@@ -237,28 +239,23 @@ def test_squarem_never_lets_a_mixture_fall(seed, floor, hard):
 
 
 def test_a_point_that_cannot_be_computed_with_is_not_gone_to(monkeypatch):
-    """Variances a hundred times smaller leave a row to its own class that this class cannot explain in floats."""
-    shown = pgm.Variable("b", [0, 1])
-    graph = pgm.DAG([("k", "b"), ("k", "x")])
-    start = pgm.BayesianNetwork(
-        [
-            pgm.CPT(TWO, [0.5, 0.5]),
-            pgm.CPT(shown, np.eye(2), [TWO]),
-            pgm.ConditionalGaussian("x", [0.0, 6.0], 4.0, [TWO]),
-        ]
-    )
-    x = np.r_[np.linspace(-1, 1, 20), 6.0, np.linspace(5, 7, 20)]
-    data = Dataset({"b": [0] * 21 + [1] * 20, "x": x}, continuous=["x"], variables=[shown])
-    options = {"latent": {"k": TWO}, "start": start, "starts": 1, "min_variance": 1e-9, "tol": None, "max_iter": 4}
-    plain = pgm.fit_em(graph, data, **options)
-    tried = []
+    options = {"latent": {"k": TWO}, "start": far_apart(), "starts": 1, "tol": None, "max_iter": 6}
+    plain = pgm.fit_em(MIXTURE, overlapping(40, 0), **options)
+    e_step, ahead, tried = ExpectedWithLeaves.of, [], []
 
     def astray(first, second, third):
-        tried.append(len(third))
-        return [*third[:-1], third[-1] - 1e9]
+        ahead.append(True)
+        return third
+
+    def of(step, values):
+        if ahead:
+            tried.append(ahead.pop())
+            raise EvidenceError("row 0: the density is beyond the range of floats")
+        return e_step(step, values)
 
     monkeypatch.setattr(iteration, "extrapolated", astray)
-    found = pgm.fit_em(graph, data, acceleration="squarem", **options)
+    monkeypatch.setattr(ExpectedWithLeaves, "of", of)
+    found = pgm.fit_em(MIXTURE, overlapping(40, 0), acceleration="squarem", **options)
     assert tried
     assert found.network == plain.network
 
@@ -276,8 +273,8 @@ def test_what_is_refused():
     for options in ({"fixed": ["x"]}, {"fixed": "x"}, {"shared": [["x", "y"]]}):
         with pytest.raises(DataError, match="is for tables: 'x' is continuous"):
             pgm.fit_em(MIXTURE, data, start=begin(xy[:3]), **options)
-    with pytest.raises(TooLargeError, match=r"'x', 'y' in 30 rows by 900 parent conf.*27,000 cells.* 16 arrays"):
-        pgm.fit_em(MIXTURE, data, latent={"k": 900}, memory_budget=3_000_000)
+    with pytest.raises(TooLargeError, match=r"the densities of 'x', 'y' in one row by 900 parent conf.* 16 arrays"):
+        pgm.fit_em(MIXTURE, data, latent={"k": 900}, memory_budget=300_000)
     with pytest.raises(GraphError, match="'x' is continuous, so it must be a leaf"):
         pgm.fit_em(pgm.DAG([("x", "k")]), data, latent={"k": 2})
     with pytest.raises(DataError, match="min_variance"):
@@ -286,9 +283,109 @@ def test_what_is_refused():
         pgm.fit_em(MIXTURE, as_data(np.where([True, False], np.nan, xy)), latent={"k": 2}, min_variance=1)
     with pytest.raises(DataError, match="the given network needs a continuous leaf 'x' with the parents 'k'"):
         pgm.fit_em(MIXTURE, data, start=pgm.BayesianNetwork([pgm.CPT.uniform(K)]))
-    # only the first state is possible, and the numbers speak against it beyond the range of floats
-    sure = pgm.BayesianNetwork(
-        [pgm.CPT(K, [1, 0, 0]), *[pgm.ConditionalGaussian(name, [1e3, 0, 0], 1.0, [K]) for name in "xy"]]
-    )
-    with pytest.raises(EvidenceError, match="row 0: given what else is known"):
-        pgm.fit_em(MIXTURE, data, start=sure, starts=1)
+
+
+# ---------------------------------------------------------------------- rows that no floating-point number can hold
+
+ONE = pgm.DAG([("k", "x")])
+SHOWN = pgm.Variable("b", ["first", "second"])
+
+
+def labelled(means: list[float], variance: float) -> pgm.BayesianNetwork:
+    """Return a class that a column shows without error, and a leaf below it."""
+    leaf = pgm.ConditionalGaussian("x", means, variance, [TWO])
+    return pgm.BayesianNetwork([pgm.CPT(TWO, [0.5, 0.5]), pgm.CPT(SHOWN, np.eye(2), [TWO]), leaf])
+
+
+@pytest.mark.parametrize("starts", [1, 10])
+@pytest.mark.parametrize("hard", [False, True])
+def test_numbers_far_from_the_only_mean_that_is_possible(starts, hard):
+    """The second mean is less probable than the first by a factor of e^-1250, and no other is possible."""
+    start = labelled([0.0, 5.0], 0.01)
+    data = Dataset({"b": ["second", "first", "second"], "x": [0.0, 0.0, 5.0]}, continuous=["x"], variables=[SHOWN])
+    found = pgm.fit_em(start, data, start=start, fixed=["b"], starts=starts, hard=hard)
+    first = pgm.fit_em(start, data, start=start, fixed=["b"], starts=1, max_iter=1, hard=hard)
+    by_hand = 3 * math.log(0.5) - 1.5 * math.log(2 * math.pi * 0.01) - 0.5 * 5.0**2 / 0.01
+    assert first.log_likelihoods[0] == pytest.approx(by_hand, rel=1e-12)
+    assert start.log_likelihood(data).sum() == pytest.approx(by_hand, rel=1e-12)
+    assert found.network.gaussians["x"].means.tolist() == pytest.approx([0.0, 2.5])
+    assert np.isfinite(found.start_objectives).all()
+
+
+def test_many_such_rows_need_not_be_asked_about_one_by_one(monkeypatch):
+    monkeypatch.delattr(leaf_blocks, "_single_row")
+    start = labelled([0.0, 5.0], 1e-9)
+    data = Dataset({"b": ["second"] * 500, "x": np.linspace(0, 1, 500)}, continuous=["x"], variables=[SHOWN])
+    options = {"start": start, "fixed": ["b"], "starts": 1, "min_variance": 1e-9, "max_iter": 1}
+    found = quietly(start, data, **options)
+    far = ((5.0 - data.numbers("x")) ** 2).sum()
+    by_hand = 500 * math.log(0.5) - 250 * math.log(2 * math.pi * 1e-9) - 0.5 * far / 1e-9
+    assert found.log_likelihoods[0] == pytest.approx(by_hand, rel=1e-12)
+    assert found.network.gaussians["x"].means[1] == pytest.approx(0.5)
+
+
+def test_a_start_that_cannot_be_computed_with_has_failed():
+    data = Dataset({"x": [1.0, 2.0, 8.0, 9.0]}, continuous=["x"])
+    leaf = pgm.ConditionalGaussian("x", [1e200, -1e200], 1.0, [TWO])
+    start = pgm.BayesianNetwork([pgm.CPT(TWO, [0.5, 0.5]), leaf])
+    found = pgm.fit_em(ONE, data, start=start, starts=3)
+    assert found.start_objectives[0] == -math.inf
+    assert found.log_likelihood == max(found.start_objectives[1:])
+    assert found.network.gaussians["x"].means.round(1).tolist() in ([1.5, 8.5], [8.5, 1.5])
+    with pytest.raises(EvidenceError, match=r"row 0: the density at \{'x': 1.0\} is beyond the range of floats"):
+        pgm.fit_em(ONE, data, start=start, starts=1)
+
+
+@pytest.mark.parametrize("leaf", [True, False])
+@pytest.mark.parametrize("weight", [0, 1])
+def test_an_impossible_row_is_named_with_leaves_as_without(leaf, weight):
+    sex, q = pgm.Variable("sex", ["f", "m"]), pgm.Variable("q", [0, 1])
+    cpds = [pgm.CPT(sex, [1, 0]), pgm.CPT(q, np.eye(2), [sex])]
+    net = pgm.BayesianNetwork([*cpds, *[pgm.ConditionalGaussian("x", [0, 1], 1, [sex])] * leaf])
+    columns = {"sex": [None, "f", None], "q": [0, None, 1], "x": [1.0, 2.0, 3.0]}
+    states = {"states": {"sex": ["f", "m"]}}
+    data = Dataset({name: columns[name] for name in net.names}, weights=[weight, 1, 1], **states)
+    with pytest.raises(ImpossibleEvidenceError, match=r"row 2 is impossible: .* in conflict: q=1"):
+        pgm.fit_em(net, data, fixed=["q"], start=net)
+
+
+def test_parent_configurations_without_rows_are_warned_of():
+    columns = {"s": ["a", "b"], "u": ["p", "q"], "x": [1.0, 2.0]}
+    data = Dataset(columns, continuous=["x"])
+    graph = pgm.DAG([("s", "x"), ("u", "x")])
+    message = r"no rows for 2 parent configurations, .*all rows for continuous leaves; of 'x \(2\)'"
+    with pytest.warns(pgm.UnseenConfigurationWarning, match=message):
+        found = pgm.fit_em(graph, data)
+    with pytest.warns(pgm.UnseenConfigurationWarning, match=message):
+        direct = pgm.fit_parameters(graph, data)
+    assert found.network.gaussians["x"] == direct.gaussians["x"]
+    assert found.network.gaussians["x"].means.tolist() == [[1.0, 1.5], [1.5, 2.0]]
+    half = Dataset({**columns, "s": ["a", None]}, continuous=["x"], states={"s": ["a", "b"]})
+    with pytest.warns(pgm.UnseenConfigurationWarning, match=r"of 'x \(1\)'"):
+        pgm.fit_em(graph, half, max_iter=1, start="random")
+
+
+@pytest.mark.parametrize("size", [1e155, -1e300])
+def test_numbers_too_large_for_a_variance_are_refused_at_once(size):
+    data = Dataset({"k": [0, 0, 1], "x": [1.0, 2.0, size]}, continuous=["x"])
+    for fit in (pgm.fit_parameters, pgm.fit_em):
+        for options in ({}, {"min_variance": 1.0}):
+            with pytest.raises(DataError, match=r"the numbers of 'x' reach -?1e\+\d+: too large for a variance"):
+                fit(ONE, data, **options)
+    with pytest.raises(DataError, match="too large for a variance"):
+        pgm.fit_em(ONE, data.select(["x"]), latent={"k": 2})
+    unseen = Dataset({"k": [0, 0, 1, 1], "x": [1.0, 2.0, 5.0, size]}, continuous=["x"], weights=[1, 1, 1, 0])
+    without = pgm.fit_parameters(ONE, unseen.take(slice(3))).gaussians["x"]
+    assert pgm.fit_parameters(ONE, unseen).gaussians["x"] == pgm.fit_em(ONE, unseen).network.gaussians["x"] == without
+
+
+@pytest.mark.parametrize("unit", [1e150, 1e-150])
+@pytest.mark.parametrize("acceleration", [None, "squarem"])
+def test_any_unit_gives_the_same_mixture_without_a_warning(unit, acceleration):
+    x = overlapping(60, 1).numbers("x")
+    options = {"latent": {"k": 2}, "rng": 3, "acceleration": acceleration, "starts": 2, "tol": 1e-9}
+    plain = pgm.fit_em(ONE, Dataset({"x": x}, continuous=["x"]), parameter_tol=1e-12, **options)
+    other = pgm.fit_em(ONE, Dataset({"x": unit * x}, continuous=["x"]), parameter_tol=1e-12 * unit, **options)
+    means, variances = other.network.gaussians["x"].means / unit, other.network.gaussians["x"].variances / unit**2
+    assert means.tolist() == pytest.approx(plain.network.gaussians["x"].means.tolist(), rel=1e-3)
+    assert variances.tolist() == pytest.approx(plain.network.gaussians["x"].variances.tolist(), rel=1e-3)

@@ -19,6 +19,7 @@ Varadhan and Roland (2008), *Scandinavian Journal of Statistics* 35, 335-353, sc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -38,8 +39,11 @@ def distance(tables: Sequence[FloatArray], others: Sequence[FloatArray]) -> floa
     >>> distance([np.array([0.5, 0.5])], [np.array([0.2, 0.8])])  # doctest: +ELLIPSIS
     0.4242...
     """
-    squares = [float(np.sum((table - other) ** 2)) for table, other in zip(tables, others, strict=True)]
-    return float(np.sqrt(sum(squares)))
+    differences = [table - other for table, other in zip(tables, others, strict=True)]
+    unit = max((float(np.abs(difference).max(initial=0.0)) for difference in differences), default=0.0)
+    if unit == 0:
+        return 0.0
+    return unit * math.sqrt(sum(float(np.sum((difference / unit) ** 2)) for difference in differences))
 
 
 def extrapolated(

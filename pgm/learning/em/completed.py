@@ -75,6 +75,9 @@ def completed(
     data = problem.data
     numbers = {name: data.numbers(name) for name in problem.leaves}
     if completion == "most probable":
+        if data.weights is not None and not data.weights.all():
+            data = data.take(data.weights > 0)
+            numbers = {name: data.numbers(name) for name in problem.leaves}
         full = net.impute(data, memory_budget=memory_budget, progress=False)
         return Dataset.from_codes(
             problem.variables, [full.codes(node) for node in problem.dag.nodes], data.weights, numbers

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
-from pgm.data.checks import counted
-from pgm.errors import DataError, listing
+from pgm.errors import DataError, EvidenceError, listing
 from pgm.factors.cpt import CPT
 from pgm.factors.factor import FloatArray
 from pgm.factors.size import MEMORY_BUDGET
 from pgm.factors.variable import Variable
 from pgm.graph.dag import DAG, as_dag
 from pgm.learning.constraints import checked_generator
+from pgm.learning.em.expected_leaves import ExpectedWithLeaves
 from pgm.learning.em.incomplete import (
     IncompleteData,
     Latent,
@@ -27,14 +27,16 @@ from pgm.learning.em.incomplete import (
     whole_number,
 )
 from pgm.learning.em.iteration import Criteria, EStep, MStep, Run, climb
-from pgm.learning.em.leaves import ExpectedWithLeaves, Leaf, MaximizationWithLeaves, leaves_of, starting_leaves
+from pgm.learning.em.leaf_starts import LeafStarts
+from pgm.learning.em.leaves import Leaf, MaximizationWithLeaves, leaves_of
 from pgm.learning.em.maximization import Maximization, check_fixed, owners_of, prior_exponents
 from pgm.learning.em.result import EMResult
-from pgm.learning.em.starts import Start, check_start, starting_tables
+from pgm.learning.em.starts import Start, check_start, starting_tables, states_alike
 from pgm.learning.parameters.dirichlet_priors import DirichletPrior, dirichlet_prior
 from pgm.learning.parameters.estimation import PointEstimate
-from pgm.learning.parameters.fitting import UnseenConfigurationWarning
+from pgm.learning.parameters.fitting import unseen_configurations
 from pgm.learning.parameters.gaussians import continuous_nodes, with_continuous_columns
+from pgm.learning.parameters.moments import Moments
 from pgm.network import BayesianNetwork
 from pgm.network.core import CPD
 from pgm.progress import Progress
@@ -92,12 +94,14 @@ def fit_em(
         are (MAP-EM).
     start
         ``"available cases"``: the tables that the known cells of each family suggest, with one row spread over each
-        parent configuration; tables of latent variables and their children get random factors. ``"random"``. Or a
-        network on the same graph, used as it is, but for states of a latent variable that it does not tell apart: these
-        would be alike for ever, and get random factors in the tables of the children.
+        parent configuration; tables of latent variables and their children get random factors, and continuous leaves
+        of latent variables the numbers of rows that are far from each other as means. ``"random"``. Or a network on the
+        same graph, used as it is, but for states of a latent variable that it does not tell apart: these would be alike
+        for ever, and get random factors in the tables of the children, and other means.
     starts
-        How many runs to make; the best is returned. The first begins as ``start`` says, the others at random. Default:
-        10 if a variable is never observed, else 1.
+        How many runs to make; the best is returned. The first begins as ``start`` says, the others at random. A run
+        whose densities are beyond the range of floats has failed, unless all have. Default: 10 if a variable is never
+        observed, else 1.
     rng
         Seed or generator of what is random.
     max_iter
@@ -124,7 +128,8 @@ def fit_em(
     min_variance
         The least variance of a continuous leaf. Default: a millionth of the variance of its column.
     memory_budget
-        Bytes that the tables of the network and the work on them may take, and those of the E step at once.
+        Bytes that the tables of the network and the work on them may take, those of the E step at once, and the
+        densities of rows that leave parents of continuous leaves open: as many rows at a time as there is room for.
     progress
         Whether to show a progress bar if it lasts over two seconds on a terminal.
 
@@ -133,14 +138,17 @@ def fit_em(
     UnknownNameError
         If a node has neither a column nor states, or an option names no node.
     DataError
-        If there are no rows or none knows anything, an option is out of range, or two networks do not fit together.
+        If there are no rows or none knows anything, an option is out of range, or two networks do not fit together; for
+        continuous columns, as `fit_parameters`.
     ImpossibleEvidenceError
         If a row has probability zero under given tables; names the row and the conflict.
+    EvidenceError
+        If the density of a row is beyond the range of floats from every start; names the row.
     TableError
         As `fit_parameters`.
     TooLargeError
-        If the tables of the network, those for a single row, or those of what the leaves show, would exceed the memory
-        budget; and if a latent variable has more states than there are rows, beyond a thousand. Before anything is
+        If the tables of the network, those for a single row, or the densities of one would exceed the memory budget;
+        and if a latent variable has more states than there are rows, beyond a thousand. Before anything is
         counted, but for single rows.
 
     Warns
@@ -193,23 +201,46 @@ def fit_em(
     generator = checked_generator(rng)
     leaves = _leaves(graph, problem, nets, min_variance)
     e_step, m_step = _steps(problem, step, leaves, memory_budget)
-    hidden = frozenset(problem.hidden)
+    leaf_starts = LeafStarts(problem.data, leaves, frozenset(problem.hidden), start)
+    alike = states_alike(problem, start, leaf_starts.signs())
 
     def run(place: int) -> Run:
-        tables = starting_tables(problem, start, step, generator, place)
-        tables += starting_leaves(problem.data, leaves, hidden, start, generator, place)
+        tables = starting_tables(problem, start, step, generator, place, alike)
+        tables += leaf_starts.draw(generator, place, alike)
         return climb(e_step, m_step, tables, criteria, bar, hard=hard, accelerate=acceleration is not None)
 
     with Progress("EM", show=progress) as bar:
-        best = run(0)
-        objectives = [best.objective]
-        for place in range(1, number):
-            found = run(place)
-            objectives.append(found.objective)
-            best = max(best, found, key=lambda ended: ended.objective)  # only one is kept: tables may be large
-    _warn_of_unseen(problem, step, best)
+        best, objectives = _best_run(run, number)
+    _warn_of_unseen(problem, step, leaves, best)
     method = f"{'hard ' * hard}EM{' with SQUAREM' if acceleration else ''}"
     return _result(graph, problem, step, leaves, best, objectives, method)
+
+
+def _best_run(run: Callable[[int], Run], number: int) -> tuple[Run, list[float]]:
+    """Return the best of some runs, and where each ended.
+
+    A run whose densities are beyond the range of floats has minus infinity.
+
+    Raises
+    ------
+    EvidenceError
+        If all of them are.
+    """
+    best: Run | None = None
+    objectives, failure = [], None
+    for place in range(number):
+        try:
+            found = run(place)
+        except EvidenceError as error:
+            failure = failure or error
+            objectives.append(-math.inf)
+            continue
+        objectives.append(found.objective)
+        if best is None or found.objective > best.objective:  # only one is kept: tables may be large
+            best = found
+    if best is None:
+        raise failure or AssertionError(number)
+    return best, objectives
 
 
 def _declared(net: BayesianNetwork) -> dict[str, Variable]:
@@ -240,7 +271,7 @@ def _steps(problem: IncompleteData, step: Maximization, leaves: list[Leaf], memo
     if not leaves:
         return problem.expected_counts(memory_budget), step
     expected = ExpectedWithLeaves(problem.variables, problem.scopes, problem.data, leaves, memory_budget)
-    return expected, MaximizationWithLeaves(step, len(problem.scopes), leaves, problem.data)
+    return expected, MaximizationWithLeaves(step, len(problem.scopes), leaves)
 
 
 def _number_of_starts(starts: int | None, problem: IncompleteData) -> int:
@@ -278,17 +309,17 @@ def _m_step(
     return Maximization(estimator, learned, prior_exponents(estimator), tuple(owners), fixed)
 
 
-def _warn_of_unseen(problem: IncompleteData, step: Maximization, run: Run) -> None:
+def _warn_of_unseen(problem: IncompleteData, step: Maximization, leaves: list[Leaf], run: Run) -> None:
     unseen = {}
-    joined = step.joined(run.counts[: len(problem.families)])
+    n_tables = len(problem.families)
+    joined = step.joined(run.counts[:n_tables])
     for number, counts, prior in zip(step.learned, joined, step.estimator.pseudocounts, strict=True):
-        empty = int(np.count_nonzero((counts + prior).sum(axis=-1) == 0))
-        if empty:
-            unseen[problem.dag.nodes[number]] = empty
-    if unseen:
-        children = listing(f"{child} ({count})" for child, count in unseen.items())
-        message = f"no rows for {counted(sum(unseen.values()), 'parent configuration')}, set to uniform; of {children}"
-        warnings.warn(message, UnseenConfigurationWarning, stacklevel=3)
+        unseen[problem.dag.nodes[number]] = int(np.count_nonzero((counts + prior).sum(axis=-1) == 0))
+    for leaf, array in zip(leaves, run.counts[n_tables:], strict=True):
+        unseen[leaf.name] = int(np.count_nonzero(Moments.of_array(array).weights == 0))
+    warning = unseen_configurations(unseen, with_leaves=bool(leaves))
+    if warning is not None:
+        warnings.warn(warning, stacklevel=3)
 
 
 def _result(

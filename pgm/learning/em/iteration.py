@@ -18,8 +18,9 @@ from pgm.errors import DataError, EvidenceError, ImpossibleEvidenceError
 from pgm.factors.factor import FloatArray
 from pgm.inference.expected_counts import Expectation, ExpectedCounts
 from pgm.learning.em.acceleration import distance, extrapolated
+from pgm.learning.em.expected_leaves import ExpectedWithLeaves
 from pgm.learning.em.incomplete import whole_number
-from pgm.learning.em.leaves import ExpectedWithLeaves, MaximizationWithLeaves
+from pgm.learning.em.leaves import MaximizationWithLeaves
 from pgm.learning.em.maximization import Maximization, Tables
 from pgm.progress import Progress
 
@@ -147,8 +148,11 @@ class _Climber:
         """Take one step of EM; return where it leads, and which criterion that meets."""
         found = self.maximised(point)
         self.go_to(found)
-        size = distance(self._m_step.chosen(found.tables), self._m_step.chosen(point.tables))
-        q_gain = self.run.q_values[-1] - self.q(point.tables, point.log_prior, point)
+        size = q_gain = math.inf  # worked out only if they are looked at
+        if self._criteria.parameter_tol is not None:
+            size = distance(self._m_step.chosen(found.tables), self._m_step.chosen(point.tables))
+        if self._criteria.q_tol is not None:
+            q_gain = self.run.q_values[-1] - self.q(point.tables, point.log_prior, point)
         return found, self._criteria.met(found.objective - point.objective, size, q_gain)
 
     @property

@@ -41,7 +41,8 @@ class EMResult:
     stopped_by: Criterion
     """``"objective"``, ``"parameters"``, ``"Q"`` or ``"max_iter"``."""
     start_objectives: tuple[float, ...]
-    """The final objective of every start, in order; the network is that of the best."""
+    """The final objective of every start, in order, minus infinity for one that could not be computed; the network is
+    that of the best."""
     total_weight: float
     """Number of rows, or the sum of their weights."""
     n_parameters: int

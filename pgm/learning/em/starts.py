@@ -7,7 +7,9 @@ with random factors.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ from pgm.learning.em.incomplete import IncompleteData
 from pgm.learning.em.maximization import Maximization, Tables
 from pgm.network import BayesianNetwork
 
-__all__ = ["Start", "check_start", "starting_tables"]
+__all__ = ["Start", "check_start", "starting_tables", "states_alike"]
 
 Start: TypeAlias = Literal["available cases", "random"] | BayesianNetwork
 """Which tables to start from."""
@@ -36,7 +38,12 @@ def check_start(start: object) -> None:
 
 
 def starting_tables(
-    problem: IncompleteData, start: Start, step: Maximization, rng: np.random.Generator, number: int
+    problem: IncompleteData,
+    start: Start,
+    step: Maximization,
+    rng: np.random.Generator,
+    number: int,
+    alike: Mapping[str, NDArray[np.bool_]] = MappingProxyType({}),
 ) -> Tables:
     """Return the tables of one start.
 
@@ -53,12 +60,14 @@ def starting_tables(
         Draws the random factors.
     number
         Of the start, from 0.
+    alike
+        As `states_alike` returned it.
     """
     hidden = frozenset(problem.hidden)
     if isinstance(start, BayesianNetwork) and number == 0:
         given = problem.tables_of(start, problem.dag.nodes)
         tables = [given[node] for node in problem.dag.nodes]
-        return _without_symmetry(problem, tables, hidden, step, rng)
+        return _without_symmetry(problem, tables, alike, step, rng)
     if start == "available cases" and (hidden or number == 0):
         return step.with_learned(step.chosen(_from_available_cases(problem, hidden, rng)))
     shapes = [[variable.cardinality for variable in family] for family in problem.families]
@@ -86,32 +95,62 @@ def _from_available_cases(problem: IncompleteData, hidden: frozenset[str], rng: 
     return tables
 
 
+def states_alike(
+    problem: IncompleteData, start: Start, leaves: Iterable[tuple[Sequence[str], FloatArray]] = ()
+) -> dict[str, NDArray[np.bool_]]:
+    """Return for each latent variable which of its states a given network does not tell apart; nothing without one.
+
+    Parameters
+    ----------
+    problem
+        The rows and the graph.
+    start
+        What was asked for.
+    leaves
+        The parents of each continuous leaf, and its parameters, an axis for each parent and a last one.
+    """
+    if not isinstance(start, BayesianNetwork):
+        return {}
+    given, nodes = problem.tables_of(start, problem.dag.nodes), problem.dag.nodes
+    shown, found = list(leaves), {}
+    for name in sorted(problem.hidden, key=nodes.index):
+        below = [np.moveaxis(given[child], axis, 0) for child, axis in _children(problem, name).items()]
+        below += [np.moveaxis(array, parents.index(name), 0) for parents, array in shown if name in parents]
+        found[name] = _alike(below, given[name])
+    return found
+
+
+def _children(problem: IncompleteData, name: str) -> dict[str, int]:
+    """Return the children of a variable, and which axis of their tables it is."""
+    return {child: problem.dag.family(child).index(name) for child in problem.dag.children(name)}
+
+
 def _without_symmetry(
-    problem: IncompleteData, tables: Tables, hidden: frozenset[str], step: Maximization, rng: np.random.Generator
+    problem: IncompleteData,
+    tables: Tables,
+    alike: Mapping[str, NDArray[np.bool_]],
+    step: Maximization,
+    rng: np.random.Generator,
 ) -> Tables:
     """Return given tables, with random factors in those of the children where latent states are not told apart."""
     made = list(tables)
-    nodes = problem.dag.nodes
-    for name in sorted(hidden, key=nodes.index):
-        places = {nodes.index(child): problem.dag.family(child).index(name) for child in problem.dag.children(name)}
-        alike = _alike(
-            [np.moveaxis(tables[number], axis, 0) for number, axis in places.items()], tables[nodes.index(name)]
-        )
-        for number, axis in places.items():
-            if alike.any() and number not in step.fixed:
+    for name, flags in alike.items():
+        for child, axis in _children(problem, name).items():
+            number = problem.dag.nodes.index(child)
+            if flags.any() and number not in step.fixed:
                 noise = np.moveaxis(rng.exponential(size=tables[number].shape), axis, -1)
-                factors = np.moveaxis(np.where(alike, noise, 1.0), -1, axis)
+                factors = np.moveaxis(np.where(flags, noise, 1.0), -1, axis)
                 made[number] = _normalised(made[number] * factors)
     return step.with_learned(step.chosen(made))
 
 
-def _alike(below: Tables, own: FloatArray) -> NDArray[Any]:
+def _alike(below: Sequence[FloatArray], own: FloatArray) -> NDArray[np.bool_]:
     """Return which states of a variable have another that no row can ever tell from them.
 
     Parameters
     ----------
     below
-        The tables of its children, its own axis first.
+        The tables of its children and the parameters of its continuous leaves, its own axis first.
     own
         Its own table: two states differ also if parents make now the one and now the other more probable.
     """

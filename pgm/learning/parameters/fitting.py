@@ -39,7 +39,7 @@ from pgm.learning.parameters.sparse_families import Counts, count_families_spars
 from pgm.network import BayesianNetwork
 from pgm.network.core import CPD
 
-__all__ = ["UnseenConfigurationWarning", "fit_parameters"]
+__all__ = ["UnseenConfigurationWarning", "fit_parameters", "unseen_configurations"]
 
 _COPIES = 4
 """Arrays of the size of a table that exist at once while a CPT is made of counts and checked."""
@@ -110,7 +110,8 @@ def fit_parameters(
     GraphError
         If ``dag`` is neither a graph nor a network, or a continuous column has a child.
     DataError
-        For statistics of other families, and for a continuous column of equal numbers without ``min_variance``.
+        For statistics of other families; for a continuous column whose numbers are too large for a variance, beyond
+        some 1e150; and for one whose numbers are equal, or closer together than some 1e-150, without ``min_variance``.
     TooLargeError
         If a table and the work on it would exceed the memory budget, before anything is counted; names the child.
 
@@ -154,19 +155,38 @@ def fit_parameters(
     for family, (values, n_unseen) in zip(families, _estimated(families, counts, chosen, estimate), strict=True):
         child = family[-1].name
         cpds[child] = cast("CPT", CPT._of(tuple(family), values))  # known to be right: no need to check and copy it
-        if n_unseen:
-            unseen[child] = n_unseen
+        unseen[child] = n_unseen
     for name in leaves:
         found = fit_gaussian(graph, name, cast("Dataset", data), missing, min_variance)
         cpds[name] = found.leaf
-        if found.n_unseen:
-            unseen[name] = found.n_unseen
-    if unseen:
-        children = listing(f"{child} ({count})" for child, count in unseen.items())
-        given = "set to uniform, or to all rows for continuous leaves" if leaves else "set to uniform"
-        message = f"no rows for {counted(sum(unseen.values()), 'parent configuration')}, {given}; of {children}"
-        warnings.warn(message, UnseenConfigurationWarning, stacklevel=2)
+        unseen[name] = found.n_unseen
+    warning = unseen_configurations(unseen, with_leaves=bool(leaves))
+    if warning is not None:
+        warnings.warn(warning, stacklevel=2)
     return BayesianNetwork(cpds[node] for node in graph.nodes)
+
+
+def unseen_configurations(unseen: Mapping[str, int], *, with_leaves: bool) -> UnseenConfigurationWarning | None:
+    """Return the warning of parent configurations that no row shows, if there are any.
+
+    Parameters
+    ----------
+    unseen
+        How many there are of each child.
+    with_leaves
+        Whether there are continuous leaves.
+
+    Examples
+    --------
+    >>> unseen_configurations({"wet": 2, "rain": 0}, with_leaves=False)
+    UnseenConfigurationWarning("no rows for 2 parent configurations, set to uniform; of 'wet (2)'")
+    """
+    number = sum(unseen.values())
+    if not number:
+        return None
+    children = listing(f"{child} ({count})" for child, count in unseen.items() if count)
+    given = "set to uniform, or to all rows for continuous leaves" if with_leaves else "set to uniform"
+    return UnseenConfigurationWarning(f"no rows for {counted(number, 'parent configuration')}, {given}; of {children}")
 
 
 def _counted(

@@ -28,17 +28,20 @@ from pgm.data.frames import read_columns
 from pgm.data.statistics import MissingRows, SufficientStatistics
 from pgm.errors import DataError, GraphError, MissingDataError, listing
 from pgm.factors.factor import FloatArray
-from pgm.factors.gaussian import ConditionalGaussian, log_normal_density
+from pgm.factors.gaussian import ConditionalGaussian
 from pgm.factors.variable import Variable
 from pgm.graph.dag import DAG
+from pgm.learning.parameters.moments import Moments, check_range
 from pgm.network import BayesianNetwork
 
 __all__ = [
     "RELATIVE_FLOOR",
     "EstimatedGaussian",
+    "all_together",
     "continuous_nodes",
     "estimate_gaussian",
     "fit_gaussian",
+    "gaussian_of",
     "smallest_variance",
     "with_continuous_columns",
 ]
@@ -117,37 +120,46 @@ def continuous_nodes(dag: DAG, data: object) -> list[str]:
 def smallest_variance(name: str, values: FloatArray, weights: FloatArray, min_variance: object = None) -> float:
     """Return the least variance that a leaf may have: what is given, or a share of the variance of all rows.
 
+    Parameters
+    ----------
+    name
+        The leaf.
+    values, weights
+        Its numbers, and what each row counts, more than zero.
+    min_variance
+        What is given; None for a millionth of the variance of all rows.
+
     Raises
     ------
     DataError
-        For what is no finite number above 0, and if nothing is given and all numbers are equal.
+        For what is no finite number above 0; for numbers too large for a variance; and if nothing is given, and all
+        numbers are equal or too close together for a variance.
 
     Examples
     --------
     >>> smallest_variance("x", np.array([1.0, 3.0]), np.ones(2))
     1e-06
     """
+    check_range(name, values, weights)
     if min_variance is not None:
         number = isinstance(min_variance, Real) and not isinstance(min_variance, bool)
         floor = float(min_variance) if number else math.nan  # type: ignore[arg-type]
         if not 0 < floor < math.inf:
             raise DataError(f"min_variance must be a finite number above 0, not {min_variance!r}")
         return floor
-    _, variance = _moments(values, weights, np.zeros(len(values), np.intp), 1)
-    if not variance[0] * RELATIVE_FLOOR > 0:
+    floor = RELATIVE_FLOOR * float(all_together(values, weights).squares[0] / weights.sum())
+    if floor > 0:
+        return floor
+    low, high = float(values.min()), float(values.max())
+    if low == high:
         raise DataError(f"all known numbers of {name!r} are equal: say min_variance=, how small its variance may be")
-    return float(variance[0] * RELATIVE_FLOOR)
+    ways = "use a smaller unit, or say min_variance="
+    raise DataError(f"the numbers of {name!r} are too close together for a variance, {low:g} to {high:g}: {ways}")
 
 
-def _moments(
-    values: FloatArray, weights: FloatArray, place: NDArray[np.intp], size: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return mean and variance of each group of rows; NaN for a group without weight."""
-    total = np.bincount(place, weights, size)
-    with np.errstate(invalid="ignore"):
-        means = np.bincount(place, weights * values, size) / total
-        variances = np.bincount(place, weights * (values - means[place]) ** 2, size) / total
-    return means, variances
+def all_together(values: FloatArray, weights: FloatArray) -> Moments:
+    """Return the moments of all numbers as one group."""
+    return Moments.grouped(values, weights, np.zeros(len(values), np.intp), 1)
 
 
 def estimate_gaussian(
@@ -175,6 +187,8 @@ def estimate_gaussian(
     ------
     MissingDataError
         If no row has a weight.
+    DataError
+        As `smallest_variance`.
 
     Examples
     --------
@@ -185,20 +199,37 @@ def estimate_gaussian(
     """
     if not weights.sum() > 0:
         raise MissingDataError(f"no row knows {name!r} and its parents, or none with a weight")
+    if not weights.all():
+        seen = weights > 0
+        values, weights, codes = values[seen], weights[seen], [column[seen] for column in codes]
     floor = smallest_variance(name, values, weights, min_variance)
     shape = tuple(parent.cardinality for parent in parents)
-    size = math.prod(shape)
     place = np.zeros(len(values), np.intp)
     for column, cardinality in zip(codes, shape, strict=True):
         place = place * cardinality + column
-    means, variances = _moments(values, weights, place, size)
-    unseen = np.isnan(means)
-    everyone = _moments(values, weights, np.zeros_like(place), 1)
-    means, variances = np.where(unseen, everyone[0], means), np.where(unseen, everyone[1], variances)
-    variances = np.maximum(variances, floor)
-    logs = log_normal_density(values, means[place], variances[place])
+    found = Moments.grouped(values, weights, place, math.prod(shape))
+    everyone = all_together(values, weights)
+    means, variances = gaussian_of(found, everyone.means[0], everyone.squares[0] / everyone.weights[0], floor)
     leaf = ConditionalGaussian(name, means.reshape(shape), variances.reshape(shape), parents)
-    return EstimatedGaussian(leaf, int(unseen.sum()), float(weights @ logs))
+    return EstimatedGaussian(leaf, int((found.weights == 0).sum()), found.log_likelihood(means, variances))
+
+
+def gaussian_of(moments: Moments, middle: float, variance: float, floor: float) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance of each group, no variance below a floor.
+
+    Parameters
+    ----------
+    moments
+        Of the groups.
+    middle, variance
+        Those of all rows, which stand in where a group has no weight.
+    floor
+        The least variance.
+    """
+    seen = moments.weights > 0
+    means = np.where(seen, moments.means, middle)
+    variances = np.where(seen, moments.squares / np.where(seen, moments.weights, 1.0), variance)
+    return means, np.maximum(variances, floor)
 
 
 def fit_gaussian(
