@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pgm import AODEClassifier, NaiveBayesClassifier
-from pgm.classifiers.counting import triple_counts
 from pgm.classifiers.a2de import A2DEClassifier
+from pgm.classifiers.counting import triple_counts
 from pgm.data import Dataset
 from pgm.errors import TooLargeError
 from tests.classifiers.brute_force import Formulas

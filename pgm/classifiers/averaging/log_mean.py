@@ -110,7 +110,7 @@ class PackedRows:
         sizes = [size + bool((column == size).any()) for size, column in zip(cardinalities, codes, strict=True)]
         starts = np.cumsum([0, *(size + 1 for size in cardinalities)])
         groups = _packs(sizes, min(cells, self.n_rows // _ROWS_PER_CELL))
-        self._cells = np.empty((self.n_rows, len(groups) + 1), np.int32)
+        self._cells = np.empty((self.n_rows, len(groups)), np.int32)
         members, stop = [], 0
         for place, group in enumerate(groups):
             shape = [sizes[feature] for feature in group]
@@ -121,13 +121,12 @@ class PackedRows:
             stop += states.shape[1]
         ends = np.cumsum([0, *(part.shape[1] for part in members for _ in part)])
         levels = np.concatenate([part.ravel() for part in members])
-        self._cells[:, -1] = stop
         self._members = csr_array((np.ones(len(levels)), levels, ends), shape=(stop, starts[-1]))
         """Which levels a cell stands for, zeros and ones of shape (cells, levels)."""
-        block = min(_ROWS, self.n_rows)
-        self._places = np.empty((block, len(groups) + 1), np.int32)
-        self._ends = np.arange(0, self._places.size + 1, len(groups) + 1, dtype=np.int32)
-        self._ones = np.ones(self._places.size)
+        self._of_first = slice(0, cardinalities[0] + 1)
+        """The levels of the first feature, of which every row has one."""
+        self._one_hot = csr_array((0, 0))
+        """The matrix that the last rows were looked up with."""
 
     def blocks(self, super_parents: Iterable[SuperParent]) -> Iterator[Block]:
         """Iterate over super-parents, several at a time, and for these over the rows.
@@ -162,25 +161,25 @@ class PackedRows:
             yield Block(first, rows, logs, weighs)
 
     def _table(self, parent: SuperParent) -> FloatArray:
-        """Return the table that rows look up: sums of logarithms by cell and value.
-
-        After the last cell, and found like one more, stand ln w P(c, value), then minus infinity for a missing value.
-        (Elsewhere a missing value finds the entry of the next cell, but minus infinity swallows it.)
-        """
+        """Return the table that rows look up, sums of logarithms by cell and value."""
         _, levels, classes = parent.logs.shape
-        by_level = np.ascontiguousarray(parent.logs.transpose(1, 0, 2)).reshape(levels, -1)
-        own = parent.own + logarithm(parent.weights)[:, None]
-        return np.concatenate([(self._members @ by_level).reshape(-1, classes), own, np.full((1, classes), -np.inf)])
+        by_level = parent.logs.transpose(1, 0, 2).copy()
+        by_level[self._of_first] += parent.own + logarithm(parent.weights)[:, None]
+        table: FloatArray = self._members @ by_level.reshape(levels, -1)
+        return table.reshape(-1, classes)
 
     def _sums(self, table: FloatArray, rows: slice, values: NDArray[np.intp], size: int) -> FloatArray:
         """Return the sum of the entries of a table that each row looks up, shape (rows, classes)."""
         cells = self._cells[rows]
-        places = np.multiply(cells, np.int32(size), out=self._places[: len(cells)])
-        places += values.astype(np.int32)[:, None]
-        matrix = csr_array(
-            (self._ones[: places.size], places.ravel(), self._ends[: len(cells) + 1]), shape=(len(cells), len(table))
-        )
-        sums: FloatArray = matrix @ table
+        shape = len(cells), len(table)
+        if self._one_hot.shape != shape:  # else only its columns are new
+            ends = np.arange(0, cells.size + 1, cells.shape[1], dtype=np.int32)
+            self._one_hot = csr_array((np.ones(cells.size), np.zeros(cells.size, np.int32), ends), shape=shape)
+        columns = self._one_hot.indices.reshape(cells.shape)
+        np.multiply(cells, np.int32(size), out=columns)
+        columns += np.minimum(values, size - 1).astype(np.int32)[:, None]
+        sums: FloatArray = self._one_hot @ table
+        sums[values == size] = -np.inf
         return sums
 
 

@@ -61,7 +61,9 @@ def log_sum_exp(logs: FloatArray, axis: int) -> FloatArray:
     """
     top = logs.max(axis=axis, keepdims=True)
     top[np.isneginf(top)] = 0.0
-    return np.asarray(logarithm(np.exp(logs - top).sum(axis=axis)) + top.squeeze(axis))
+    shares = logs - top
+    np.exp(shares, out=shares)
+    return np.asarray(logarithm(shares.sum(axis=axis)) + top.squeeze(axis))
 
 
 def joint_codes(codes: Codes, scope: Sequence[int], cardinalities: Sequence[int]) -> NDArray[np.intp]:

@@ -32,6 +32,12 @@ __all__ = [
     "target_name",
 ]
 
+_COPIED = 1 << 28
+"""Arrays of at most so many bytes are copied, so that columns are read without gaps: three times as fast."""
+
+_ROWS = 1024
+"""Rows that are copied at a time."""
+
 Codes: TypeAlias = Sequence[CodeArray]
 """One array of codes for each feature; the cardinality stands for a missing cell."""
 
@@ -86,12 +92,22 @@ def feature_columns(estimator: Any, X: Any, *, reset: bool) -> dict[str, Any]:
         X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if isinstance(X, np.ndarray):
-        return {f"x{number}": X[:, number] for number in range(X.shape[1])}
+        return {f"x{number}": column for number, column in enumerate(_columns(X))}
     if hasattr(X, "iloc") and not all(isinstance(name, str) for name in X.columns):  # pandas with numbered columns
         return {f"x{number}": X.iloc[:, number] for number in range(X.shape[1])}
     columns = read_columns(X)
     if not columns:
         raise DataError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    return columns
+
+
+def _columns(X: NDArray[Any]) -> NDArray[Any]:
+    """Return the columns of an array as rows, side by side in memory if that does not take too much."""
+    if X.dtype.kind not in "biuf" or X.nbytes > _COPIED or X.T.flags.c_contiguous:
+        return X.T
+    columns = np.empty(X.shape[::-1], X.dtype)
+    for start in range(0, len(X), _ROWS):
+        columns[:, start : start + _ROWS] = X[start : start + _ROWS].T
     return columns
 
 
