@@ -19,6 +19,9 @@ __all__ = ["ClassMoments", "class_moments", "held_out_log_densities", "log_densi
 
 FloatArray = NDArray[np.float64]
 
+_LEAST_ROWS = 256
+"""Rows worked on at a time, at least."""
+
 _CELLS = 1 << 16
 """Numbers worked on at a time, few enough to stay in the cache."""
 
@@ -117,6 +120,18 @@ def class_moments(
     weights
         Weight of each row.
     """
+    found = _moments_of_block(numbers[:0], labels[:0], classes, None)
+    step = max(_LEAST_ROWS, _CELLS // max(1, numbers.shape[1]))
+    for start in range(0, len(numbers), step):
+        some = slice(start, start + step)
+        own = None if weights is None else weights[some]
+        found += _moments_of_block(numbers[some], labels[some], classes, own)
+    return found
+
+
+def _moments_of_block(
+    numbers: FloatArray, labels: NDArray[np.intp], classes: int, weights: FloatArray | None
+) -> ClassMoments:
     shape = (classes, numbers.shape[1])
     total, means, squares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for label in range(classes):
@@ -137,7 +152,10 @@ def class_moments(
             sums = own @ cells
         means[label] = np.divide(sums, total[label], out=np.zeros_like(sums), where=total[label] > 0)
         cells -= means[label]
-        squares[label] = np.einsum("ij,ij,ij->j", cells, cells, np.broadcast_to(known, cells.shape))
+        if weights is None and not holes.any():
+            squares[label] = np.einsum("ij,ij->j", cells, cells)
+        else:
+            squares[label] = np.einsum("ij,ij,ij->j", cells, cells, np.broadcast_to(known, cells.shape))
     return ClassMoments(total, means, squares)
 
 

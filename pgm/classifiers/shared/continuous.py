@@ -87,7 +87,7 @@ def _holds_floats(name: str, column: Any) -> bool:
 
 
 def numbers_of(columns: Mapping[str, Any], names: Sequence[str], kept: NDArray[np.bool_] | None = None) -> FloatArray:
-    """Return continuous columns as an array of shape (rows, columns), NaN where a cell is missing.
+    """Return continuous columns as an array of shape (rows, columns), NaN where a cell is missing; perhaps not a copy.
 
     Raises
     ------
@@ -100,12 +100,16 @@ def numbers_of(columns: Mapping[str, Any], names: Sequence[str], kept: NDArray[n
     array([[31.5],
            [ nan]])
     """
-    plain = [_as_numbers(name, columns[name]) for name in names]
-    numbers = np.empty((len(plain[0]), len(names)))
-    for start in range(0, len(numbers), _ROWS):  # columns of an array stand side by side: this reads it once
-        some = slice(start, start + _ROWS)
-        for place, column in enumerate(plain):
-            numbers[some, place] = column[some]
+    array = getattr(columns, "array", None)
+    if array is not None and array.dtype == np.float64 and len(names) == len(columns):
+        numbers: FloatArray = array
+    else:
+        plain = [_as_numbers(name, columns[name]) for name in names]
+        numbers = np.empty((len(plain[0]), len(names)))
+        for start in range(0, len(numbers), _ROWS):  # columns may stand side by side: this reads them once
+            some = slice(start, start + _ROWS)
+            for place, column in enumerate(plain):
+                numbers[some, place] = column[some]
     numbers = numbers if kept is None else numbers[kept]
     infinite = np.flatnonzero(np.isinf(numbers).any(axis=0))
     if len(infinite):

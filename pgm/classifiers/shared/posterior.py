@@ -58,10 +58,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if loss is not None:
             return np.asarray(bayes_decision(self.predict_proba(X), loss, states=self.classes_.tolist()))
         joint = self.predict_joint_log_proba(X)  # in the order of P(class | features)
-        best = joint.max(axis=1)
-        if np.isneginf(best).any():
+        best = joint.argmax(axis=1)
+        if np.isneginf(joint[np.arange(len(best)), best]).any():
             self._normalized(joint)  # raises, and names the row
-        return np.asarray(self.classes_[joint.argmax(axis=1)])
+        return np.asarray(self.classes_[best])
 
     def conditional_risk(self, X: Any, loss: Any) -> FloatArray:
         """Return R(d | x), the expected loss of each decision in each row, shape (rows, decisions)."""

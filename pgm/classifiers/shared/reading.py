@@ -92,7 +92,7 @@ def feature_columns(estimator: Any, X: Any, *, reset: bool) -> dict[str, Any]:
         X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if isinstance(X, np.ndarray):
-        return {f"x{number}": column for number, column in enumerate(_columns(X))}
+        return ArrayColumns(X)
     if hasattr(X, "iloc") and not all(isinstance(name, str) for name in X.columns):  # pandas with numbered columns
         return {f"x{number}": X.iloc[:, number] for number in range(X.shape[1])}
     columns = read_columns(X)
@@ -101,9 +101,18 @@ def feature_columns(estimator: Any, X: Any, *, reset: bool) -> dict[str, Any]:
     return columns
 
 
+class ArrayColumns(dict[str, Any]):
+    """The columns of an array, by the names x0, x1 and so on."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        super().__init__((f"x{number}", column) for number, column in enumerate(_columns(array)))
+        self.array = array
+        """All of them as they came, shape (rows, columns)."""
+
+
 def _columns(X: NDArray[Any]) -> NDArray[Any]:
-    """Return the columns of an array as rows, side by side in memory if that does not take too much."""
-    if X.dtype.kind not in "biuf" or X.nbytes > _COPIED or X.T.flags.c_contiguous:
+    """Return the columns of an array as rows, without gaps in memory if these are whole numbers, which are counted."""
+    if X.dtype.kind not in "biu" or X.nbytes > _COPIED or X.T.flags.c_contiguous:
         return X.T
     columns = np.empty(X.shape[::-1], X.dtype)
     for start in range(0, len(X), _ROWS):
