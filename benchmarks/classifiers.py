@@ -7,7 +7,14 @@ from harness import interleave, introduce, option_parser, timed
 from report import seconds, table
 from sklearn.naive_bayes import CategoricalNB
 
-from pgm import AODEClassifier, NaiveBayesClassifier, TANClassifier
+from pgm import (
+    A2DEClassifier,
+    AODEClassifier,
+    KDBClassifier,
+    NaiveBayesClassifier,
+    SPODEClassifier,
+    TANClassifier,
+)
 
 CLASSES, STATES = 4, 4
 
@@ -20,7 +27,15 @@ def main() -> None:
     options = parser.parse_args()
     introduce(None)
     X, y = draw(options.rows, options.features)
-    models = [NaiveBayesClassifier(), CategoricalNB(), TANClassifier(), AODEClassifier()]
+    models = [
+        NaiveBayesClassifier(),
+        CategoricalNB(),
+        SPODEClassifier(),
+        TANClassifier(),
+        KDBClassifier(),
+        AODEClassifier(),
+        A2DEClassifier(),
+    ]
     for model in models:
         model.fit(X, y)
     fits = {type(m).__name__: (lambda m=m: timed(lambda: m.fit(X, y))) for m in models}

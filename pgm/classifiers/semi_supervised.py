@@ -27,6 +27,11 @@ class Ascent(NamedTuple):
     converged: bool
     """Whether it ended because the objective hardly rose."""
 
+    def __repr__(self) -> str:
+        start, end = self.objectives[0], self.objectives[-1]
+        how = "converged" if self.converged else "not converged"
+        return f"EM: objective {end:.4f}, {end - start:.4f} above the start, {len(self.objectives)} steps, {how}"
+
 
 def climb(
     maximize: Callable[[FloatArray], FloatArray],

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
-from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from pgm import AODEClassifier, MDLPDiscretizer, NaiveBayesClassifier, SPODEClassifier, TANClassifier
@@ -150,12 +150,16 @@ def test_an_empty_interval_is_a_state():
 
 def test_errors_name_the_column_and_what_is_allowed():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(DataError, match=r"'x0' holds 5.1 and looks continuous.*MDLPDiscretizer"):
+    with pytest.raises(DataError, match=r"'x0' holds 4.3 and looks continuous.*MDLPDiscretizer"):
         TANClassifier().fit(X, y)
     with pytest.raises(DataError, match="'x1'.*must be cut into intervals"):
         AODEClassifier(categorical=["x0"]).fit(X.astype(int), y)
     with pytest.raises(DataError, match="one whole number for each row"):
         TANClassifier(discretizer=OneHotEncoder()).fit(X, y)
+    with pytest.raises(DataError, match="of the column 'x0' into -0.9.*must number intervals from 0"):
+        TANClassifier(discretizer=StandardScaler()).fit(X, y)
+    with pytest.raises(DataError, match="'x1' holds 2.2.*leave it out of categorical="):
+        NaiveBayesClassifier(categorical=["x1"]).fit(X, y)
     with pytest.raises(DataError, match="must be a transformer of scikit-learn, not 'mdlp'"):
         TANClassifier(discretizer="mdlp").fit(X, y)
     with pytest.raises(MissingDataError, match="'x' has no value"):

@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgm import AODEClassifier, KDBClassifier, MDLPDiscretizer, NaiveBayesClassifier, SPODEClassifier, TANClassifier
+from pgm import (
+    A2DEClassifier,
+    AODEClassifier,
+    KDBClassifier,
+    MDLPDiscretizer,
+    NaiveBayesClassifier,
+    SPODEClassifier,
+    TANClassifier,
+)
 from pgm.errors import DataError, MissingDataError
 
 MODELS = [NaiveBayesClassifier(), SPODEClassifier(super_parent="a"), TANClassifier(), KDBClassifier()]
@@ -141,6 +149,14 @@ def test_errors():
         NaiveBayesClassifier(em=True).fit(X, [None] * len(y))
     with pytest.raises(DataError, match="em must be True, False or a dict of options"):
         NaiveBayesClassifier(em="yes").fit(X, y)
+    with pytest.raises(
+        DataError, match="unknown options of em: 'accelerate'; those of pgm.fit_em are .*'acceleration'"
+    ):
+        NaiveBayesClassifier(em={"accelerate": True}).fit(X, [None, *y[1:]])
+    with pytest.raises(MissingDataError, match="row 0 is missing$"):
+        A2DEClassifier().fit(X, [None, *y[1:]])
+    with pytest.raises(ValueError, match=r"X has 300 rows \(column 'a'\), y has 299"):
+        NaiveBayesClassifier().fit(X, y[1:])
     with pytest.raises(DataError, match="all rows at once"):
         NaiveBayesClassifier(em=True).partial_fit(X, y, classes=[0, 1])
 

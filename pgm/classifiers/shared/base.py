@@ -7,19 +7,19 @@ ln P(c, x) = ln P(c) + sum over i of ln P(xi | c, parents of xi) is added up by 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray, count_classes
 from pgm.classifiers.counting.estimates import Family, joint_codes, logarithm, look_up, smoothed
 from pgm.classifiers.counting.leaving_out import INCOMPLETE, held_out, own_weights
 from pgm.classifiers.shared.continuous import (
     Categorical,
-    check_no_fractions,
     continuous_features,
     cut,
     fit_discretizer,
@@ -30,6 +30,7 @@ from pgm.classifiers.shared.posterior import BayesClassifier
 from pgm.classifiers.shared.reading import (
     Codes,
     TrainingRows,
+    check_lengths,
     class_codes,
     class_labels,
     code_features,
@@ -175,7 +176,7 @@ class CategoricalClassifier(BayesClassifier):
         labels, known = class_labels(self, y, incomplete=bool(self.em))
         columns = feature_columns(self, X, reset=first)
         n_rows = len(labels) if known is None else len(known)
-        check_consistent_length(np.empty(n_rows), *([X] if hasattr(X, "shape") else []))
+        check_lengths(columns, n_rows)
         weights = row_weights(sample_weight, n_rows)
         kept = None if weights is None or weights.all() else weights > 0
         if kept is not None:
@@ -222,9 +223,7 @@ class CategoricalClassifier(BayesClassifier):
 
     def _without_intervals(self, columns: dict[str, Any], found: tuple[str, ...]) -> tuple[str, ...]:
         """Return which columns are continuous where none are cut into intervals: none, for all must have states."""
-        if self.categorical is None:  # whole numbers are states also if they are stored as floats
-            check_no_fractions(columns, found)
-        elif found:
+        if self.categorical is not None and found:  # by type alone, whole numbers are states even if stored as floats
             raise DataError(
                 f"{listing(found)}: not among the categorical features, so they must be cut into intervals by "
                 "discretizer=, such as pgm.MDLPDiscretizer()"
@@ -271,7 +270,14 @@ class CategoricalClassifier(BayesClassifier):
 
     def _fit_em(self, network: BayesianNetwork, rows: TrainingRows, pseudocounts: dict[str, float]) -> EMResult:
         """Return the network with tables by EM, whose M step is the estimate of complete rows."""
-        options = self._em_options(pseudocounts) | (dict(self.em) if isinstance(self.em, Mapping) else {})
+        given = dict(self.em) if isinstance(self.em, Mapping) else {}
+        allowed = list(signature(fit_em).parameters)[2:]
+        unknown = [name for name in given if name not in allowed]
+        if unknown:
+            raise DataError(
+                f"unknown options of em: {listing(unknown)}; those of pgm.fit_em are {listing(allowed, limit=99)}"
+            )
+        options = self._em_options(pseudocounts) | given
         return fit_em(network, self._as_data(rows), **options)
 
     def _em_options(self, pseudocounts: dict[str, float]) -> dict[str, Any]:

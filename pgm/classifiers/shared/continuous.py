@@ -17,7 +17,6 @@ from pgm.errors import DataError, MissingDataError, UnknownNameError, listing
 
 __all__ = [
     "Categorical",
-    "check_no_fractions",
     "continuous_features",
     "cut",
     "fit_discretizer",
@@ -124,18 +123,6 @@ def _as_numbers(name: str, column: Any) -> NDArray[Any]:
     return continuous_column(name, column)
 
 
-def check_no_fractions(columns: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Raise `DataError` if one of the columns holds numbers with fractions, which are no categories."""
-    for name in names:
-        numbers = continuous_column(name, columns[name])
-        broken = np.flatnonzero(numbers % 1 > 0)
-        if len(broken):
-            raise DataError(
-                f"column {name!r} holds {numbers[broken[0]]} and looks continuous: cut it into intervals by "
-                "discretizer=pgm.MDLPDiscretizer() or scikit-learn's KBinsDiscretizer(encode='ordinal')"
-            )
-
-
 # ------------------------------------------------------------------ intervals
 
 
@@ -199,7 +186,14 @@ def cut(name: str, numbers: FloatArray, discretizer: Any) -> Factorised:
                 f"the discretizer turns the column {name!r} into {getattr(bins, 'shape', type(bins).__name__)}: "
                 "it must return one whole number for each row, as KBinsDiscretizer does with encode='ordinal'"
             )
-        positions[known] = np.asarray(bins, np.float64)[:, 0].astype(np.intp)
+        intervals = np.asarray(bins, np.float64)[:, 0]
+        broken = intervals[(intervals % 1 != 0) | (intervals < 0)]
+        if len(broken):
+            raise DataError(
+                f"the discretizer turns a number of the column {name!r} into {broken[0]}: it must number intervals "
+                "from 0, as KBinsDiscretizer does with encode='ordinal'"
+            )
+        positions[known] = intervals.astype(np.intp)
     edges = getattr(discretizer, "bin_edges_", None)
     if edges is not None:
         return Factorised(interval_labels(edges[0]), positions, declared=True)

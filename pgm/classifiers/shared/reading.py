@@ -22,6 +22,7 @@ __all__ = [
     "Codes",
     "States",
     "TrainingRows",
+    "check_lengths",
     "class_codes",
     "class_labels",
     "code_features",
@@ -65,6 +66,17 @@ class TrainingRows(NamedTuple):
             None if self.weights is None else self.weights[rows],
             None if self.numbers is None else self.numbers[rows],
         )
+
+
+def check_lengths(columns: Mapping[str, Any], rows: int) -> None:
+    """Raise `ValueError`, as scikit-learn does, if columns have not as many rows as there are classes."""
+    for name, column in columns.items():
+        size = len(column.positions) if isinstance(column, Factorised) else len(column)
+        if size != rows:
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: "
+                f"X has {size} rows (column {name!r}), y has {rows}"
+            )
 
 
 def has_holes(rows: TrainingRows, variables: Sequence[Variable]) -> bool:
@@ -155,11 +167,22 @@ def code_training_features(
     unknown = [name for name in declared if name not in columns]
     if unknown:
         raise UnknownNameError(f"states are declared for {listing(unknown)}; the features are {listing(columns)}")
-    coded = [
-        code_column(name, _part(_factorised(name, column), kept), declared.get(name))
-        for name, column in columns.items()
-    ]
+    factorised = {name: _part(_factorised(name, column), kept) for name, column in columns.items()}
+    for name, column in factorised.items():
+        if name not in declared and not column.declared:
+            _check_no_fractions(name, column.labels)
+    coded = [code_column(name, column, declared.get(name)) for name, column in factorised.items()]
     return tuple(variable for variable, _ in coded), [codes for _, codes in coded]
+
+
+def _check_no_fractions(name: str, labels: Sequence[Label]) -> None:
+    for label in labels:
+        if isinstance(label, (float, np.floating)) and label % 1 != 0:
+            raise DataError(
+                f"column {name!r} holds {label} and looks continuous: cut it into intervals by "
+                "discretizer=pgm.MDLPDiscretizer() or scikit-learn's KBinsDiscretizer(encode='ordinal'), declare its "
+                "states, or leave it out of categorical="
+            )
 
 
 def code_features(
@@ -236,9 +259,8 @@ def class_labels(estimator: Any, y: Any, *, incomplete: bool = False) -> tuple[N
     if labels.dtype.kind == "O":
         holes = np.flatnonzero([is_missing(label) for label in labels])
         if len(holes):
-            raise MissingDataError(
-                f"Input y contains NaN or None: the class of row {holes[0]} is missing (em=True learns from such rows)"
-            )
+            hint = " (em=True learns from such rows)" if "em" in estimator.get_params(deep=False) else ""
+            raise MissingDataError(f"Input y contains NaN or None: the class of row {holes[0]} is missing{hint}")
         if all(isinstance(label, (bool, int, np.integer)) for label in labels):
             labels = np.array(labels.tolist())
     else:

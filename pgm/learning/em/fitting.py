@@ -161,7 +161,7 @@ def fit_em(
     The states of a latent variable have no meaning of their own: any renaming of them fits as well. Which comes out
     depends on the start, so it is the same for the same ``rng``.
 
-    An E step takes about 0.3 microseconds a row for ALARM with a tenth of all cells missing, and 10 with half of them.
+    An E step takes about 0.3 microseconds a row for ALARM with a tenth of all cells missing, and 11 with half of them.
 
     References
     ----------

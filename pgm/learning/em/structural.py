@@ -107,7 +107,7 @@ def structural_em(
     memory_budget
         Bytes that the tables of the network and those of inference may take.
     progress
-        Whether to show progress bars if it lasts over two seconds on a terminal.
+        Whether to show progress bars if the search lasts over two seconds on a terminal.
 
     Raises
     ------

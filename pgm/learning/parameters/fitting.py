@@ -148,6 +148,8 @@ def fit_parameters(
     leaves = continuous_nodes(graph, data)
     if leaves and missing == "complete_rows":
         data = cast("Dataset", data).select(graph.nodes).complete_rows()
+    if leaves and missing == "error":
+        cast("Dataset", data).require_complete(graph.nodes)
     tables = graph.subgraph([node for node in graph.nodes if node not in leaves]) if leaves else graph
     families, counts = _counted(tables, data, chosen, estimate, missing)
     cpds: dict[str, CPD] = {}
