@@ -26,7 +26,13 @@ from numpy.typing import NDArray
 __all__ = ["PairCounter"]
 
 _ROWS = 1 << 16
-"""Rows of the matrix of zeros and ones that exist at once."""
+"""Rows whose counts are added up in single precision."""
+
+_KEPT = 1 << 15
+"""Of up to so many rows the matrix of zeros and ones is kept, for the next set of variables."""
+
+_AT_ONCE = 1 << 13
+"""Of more rows so many of its rows exist at once: they stay in the cache."""
 
 _EXACT = 1 << 24
 """Whole numbers up to here are exact in single precision."""
@@ -92,15 +98,15 @@ class PairCounter:
         -----
         O(rows * levels**2) multiplications in matrix products.
         """
-        spared = self.offsets[first] - first
         n_states = int(np.prod([self.cardinalities[variable] for variable in scope], dtype=np.int64))
         blocks = [slice(start, min(start + _ROWS, self._n_rows)) for start in range(0, max(self._n_rows, 1), _ROWS)]
         with _controller().limit(limits=1, user_api="blas"):
-            total = self._products(scope, spared, n_states, blocks[0])
+            products = self._products if self._n_rows <= _KEPT else self._products_by_lines
+            total = products(scope, first, n_states, blocks[0])
             if len(blocks) > 1:
                 total = total.astype(np.float64)
             for block in blocks[1:]:
-                total += self._products(scope, spared, n_states, block)
+                total += products(scope, first, n_states, block)
             completion = self._completion(first).astype(total.dtype)
             return np.asarray(completion @ total @ completion.T)
 
@@ -115,14 +121,41 @@ class PairCounter:
             matrix[range(start + 1, stop), range(shown, shown + stop - start - 1)] = 1
         return matrix
 
-    def _products(self, scope: Sequence[int], spared: int, n_states: int, block: slice) -> NDArray[Any]:
-        """Return the products of the columns that are kept, but the first ``spared`` ones, for each state of scope."""
-        shown = self._shown(block)
-        states = np.zeros(len(shown), np.intp)
+    def _sorted_rows(self, scope: Sequence[int], block: slice) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the rows of a block, counted from its first, in order of their joint states of scope; and these."""
+        states = np.zeros(block.stop - block.start, np.intp)
         for variable in scope:
             states = states * self.cardinalities[variable] + self._columns[variable][block]
-        order = np.argsort(states, kind="stable") if scope else np.arange(len(shown))
-        bounds = np.searchsorted(states[order], np.arange(n_states + 1)).tolist()
+        order = np.argsort(states, kind="stable") if scope else np.arange(len(states))
+        return order, states[order]
+
+    def _products_by_lines(self, scope: Sequence[int], first: int, n_states: int, block: slice) -> NDArray[Any]:
+        """Return the same as `_products`; the matrix has a line for each column, which is fast to write."""
+        order, states = self._sorted_rows(scope, block)
+        width = 1 + self.offsets[-1] - self.offsets[first] - (len(self.cardinalities) - first)
+        counts = np.zeros((n_states, width, width), self._dtype)
+        lines = np.ones((width, _AT_ONCE), self._dtype)
+        for start in range(0, len(order), _AT_ONCE):
+            rows, here = block.start + order[start : start + _AT_ONCE], states[start : start + _AT_ONCE]
+            shown = lines[:, : len(rows)]
+            line = 1
+            for column, cardinality in zip(self._columns[first:], self.cardinalities[first:], strict=True):
+                codes = column[rows]
+                for state in range(1, cardinality):
+                    np.equal(codes, state, out=shown[line], casting="unsafe")
+                    line += 1
+            weighed = shown if self._weights is None else shown * self._weights[rows].astype(self._dtype)
+            occurring = np.unique(here)
+            bounds = np.append(np.searchsorted(here, occurring), len(here)).tolist()
+            for state, some in zip(occurring.tolist(), map(slice, bounds, bounds[1:]), strict=False):
+                counts[state] += shown[:, some] @ weighed[:, some].T
+        return counts
+
+    def _products(self, scope: Sequence[int], first: int, n_states: int, block: slice) -> NDArray[Any]:
+        """Return the products of the columns that are kept, from variable ``first`` on, for each state of scope."""
+        shown, spared = self._shown(block), self.offsets[first] - first
+        order, states = self._sorted_rows(scope, block)
+        bounds = np.searchsorted(states, np.arange(n_states + 1)).tolist()
         part = shown[order, spared:] if scope or spared else shown
         part[:, 0] = 1
         weights = None if self._weights is None else self._weights[block][order].astype(self._dtype)[:, None]

@@ -7,7 +7,6 @@ import pytest
 
 from pgm import AODEClassifier, NaiveBayesClassifier
 from pgm.classifiers.a2de import A2DEClassifier
-from pgm.classifiers.counting import triple_counts
 from pgm.data import Dataset
 from pgm.errors import TooLargeError
 from tests.classifiers.brute_force import Formulas
@@ -113,14 +112,6 @@ def test_batches_are_one_fit():
         batch = {name: column[start : start + 500] for name, column in X.items()}
         model.partial_fit(batch, y[start : start + 500], classes=sorted(set(y)))
     assert (model.predict_proba(X) == once.predict_proba(X)).all()
-
-
-def test_rows_are_counted_in_blocks(monkeypatch):
-    X, y = rows_with_holes(120, seed=6)
-    weight = np.random.default_rng(0).random(120)
-    expected = A2DEClassifier().fit(X, y, weight).predict_proba(X)
-    monkeypatch.setattr(triple_counts, "_ROWS", 50)
-    assert A2DEClassifier().fit(X, y, weight).predict_proba(X) == pytest.approx(expected, abs=1e-12)
 
 
 def test_tables_too_large_are_refused_with_their_size():

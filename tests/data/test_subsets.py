@@ -30,9 +30,12 @@ def make(rng, n_rows=200, weights=None):
 
 @pytest.mark.parametrize("weights", [None, "whole", "fractional", "huge"])
 @pytest.mark.parametrize("scope", [[], ["b"], ["b", "a"]])
-@pytest.mark.parametrize("rows", [1 << 16, 37])
-def test_counts_of_all_pairs(weights, scope, rows, monkeypatch):
-    monkeypatch.setattr(subsets, "_ROWS", rows)
+@pytest.mark.parametrize(
+    ("rows", "kept", "at_once"), [(1 << 16, 1 << 15, 1 << 13), (37, 1 << 15, 8), (37, 36, 8), (90, 1, 90)]
+)
+def test_counts_of_all_pairs(weights, scope, rows, kept, at_once, monkeypatch):
+    for name, size in (("_ROWS", rows), ("_KEPT", kept), ("_AT_ONCE", at_once)):
+        monkeypatch.setattr(subsets, name, size)
     rng = np.random.default_rng(0)
     kinds = {"whole": rng.integers(0, 4, 200), "fractional": rng.random(200), "huge": rng.integers(0, 1 << 30, 200)}
     data = make(rng, weights=kinds.get(weights))

@@ -21,9 +21,6 @@ from pgm.factors.variable import Variable
 
 __all__ = ["TripleCounts", "count_triples"]
 
-_ROWS = 1 << 16
-"""Rows counted at a time: of so many, `Dataset.count_pairs` keeps the matrix of zeros and ones for the next feature."""
-
 
 @dataclass(frozen=True)
 class TripleCounts:
@@ -85,16 +82,8 @@ def count_triples(
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 1.0]]
     """
     _check(counts)
-    classes = len(counts.classes)
-    total: TripleCounts | None = None
-    for start in range(0, len(labels), _ROWS):
-        rows = slice(start, start + _ROWS)
-        some = None if weights is None else weights[rows]
-        data = rows_with_class(variables, classes, [column[rows] for column in codes], labels[rows], some)
-        block = TripleCounts(counts.cardinalities, tuple(_tables(data, counts)))
-        total = block if total is None else total + block
-    assert total is not None
-    return total
+    data = rows_with_class(variables, len(counts.classes), codes, labels, weights)
+    return TripleCounts(counts.cardinalities, tuple(_tables(data, counts)))
 
 
 def _tables(data: Dataset, counts: ClassCounts) -> list[FloatArray]:
