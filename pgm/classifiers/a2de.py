@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgm.classifiers.aode import AODEClassifier
 from pgm.classifiers.averaging.log_mean import LeftOut, PackedRows, SuperParent, log_mean
+from pgm.classifiers.averaging.super_parents import reaches
 from pgm.classifiers.counting.class_counts import FloatArray
 from pgm.classifiers.counting.estimates import fraction, log_conditionals, log_joint, smoothed
 from pgm.classifiers.counting.triple_counts import TripleCounts, count_triples
@@ -140,7 +141,7 @@ class A2DEClassifier(AODEClassifier):
             values[(codes[first] == sizes[first]) | (codes[second] == sizes[second])] = counts.shape[1]
             rows = counts.sum(axis=0) - (without or 0.0)
             own = log_joint(counts, self.pseudocount, without)
-            yield SuperParent(values, (rows >= self.min_rows).astype(np.float64), own, logs)
+            yield SuperParent(values, reaches(rows, self.min_rows).astype(np.float64), own, logs)
 
     def _network_under_pair(self, first: int, second: int) -> BayesianNetwork:
         variables, counts = self.feature_variables_, self.counts_.family(second, (first,))

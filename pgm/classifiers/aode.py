@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from pgm.classifiers.averaging.log_mean import LeftOut, PackedRows, SuperParent, log_mean
 from pgm.classifiers.averaging.super_parents import (
     equal_weights,
+    first_of_largest,
     log_product,
+    reaches,
     rows_right,
     under_features,
     without_implied,
@@ -24,6 +26,7 @@ from pgm.classifiers.counting.information import information_with_class, ranks
 from pgm.classifiers.shared.base import CategoricalClassifier
 from pgm.classifiers.shared.batches import LearnsInBatches
 from pgm.classifiers.shared.continuous import Categorical
+from pgm.classifiers.shared.options import is_number
 from pgm.classifiers.shared.reading import Codes, States, TrainingRows
 from pgm.classifiers.shared.tags import categorical_tags
 from pgm.errors import DataError
@@ -164,8 +167,10 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
         super()._check_parameters()
         for name, least in (("min_rows", 0), ("subsumption_rows", 1)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not least <= value < np.inf:
+            if not is_number(value) or not least <= value < np.inf:
                 raise DataError(f"{name} must be a number of at least {least}, not {value!r}")
+        if not isinstance(self.joint, (bool, np.bool_)):
+            raise DataError(f"joint must be True or False, not {self.joint!r}")
         if self.weights not in (None, "information"):
             raise DataError(f"weights must be None or 'information', not {self.weights!r}")
         if self.selection not in (None, "subsumption", "leave_one_out"):
@@ -193,7 +198,7 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
             parents = self._super_parents(some, out, ranked)
             packed = PackedRows(some, self.counts_.cardinalities)
             right += rows_right(packed, parents, len(ranked), self._naive(some, out), out)
-        return int(right.argmax()) + 1
+        return first_of_largest(right) + 1
 
     def _complete(self, rows: TrainingRows) -> None:
         """Run EM for naive Bayes and for each super-parent, whose expected counts become its part of the table."""
@@ -230,7 +235,7 @@ class AODEClassifier(LearnsInBatches, CategoricalClassifier):
             self.counts_, codes, chosen, self._log_own, self.pseudocount, out
         ):
             rows = self.counts_.family(parent).sum(axis=0) - (0.0 if out is None else out.weight)
-            weights = np.where(rows >= self.min_rows, self._weights[parent], 0.0)
+            weights = np.where(reaches(rows, self.min_rows), self._weights[parent], 0.0)
             yield SuperParent(values, weights, own, logs)
 
     def _log_own(self, parent: int, without: float | None = None) -> FloatArray:

@@ -137,7 +137,11 @@ def _posterior(posterior: Any, states: Sequence[Label] | None) -> tuple[NDArray[
     elif isinstance(posterior, Mapping):
         values, labels = np.array(list(posterior.values()), np.float64), tuple(posterior)
     else:
-        values = np.asarray(posterior, np.float64)
+        if states is None and hasattr(posterior, "columns"):
+            states = [str(name) if isinstance(name, np.str_) else name for name in posterior.columns]
+        elif states is None and hasattr(posterior, "to_dict"):
+            return _posterior(posterior.to_dict(), states)
+        values = _numbers(posterior, "a posterior")
         if values.ndim == 0:
             raise DataError("a posterior must have one probability for each class")
         labels = tuple(range(values.shape[-1]) if states is None else states)
@@ -152,16 +156,22 @@ def _losses(loss: Any, labels: Sequence[Label]) -> tuple[list[Label], NDArray[np
     """Return the decisions and the matrix (decisions, classes)."""
     if loss is None:
         return list(labels), 1.0 - np.eye(len(labels))
+    if hasattr(loss, "columns") or hasattr(loss, "schema"):
+        if not hasattr(loss, "loc"):
+            raise DataError("a loss in a table needs labelled rows: a pandas frame, or {decided: {true: loss}}")
+        loss = loss.to_dict(orient="index")
     if isinstance(loss, Mapping):
         decisions, matrix = list(loss), np.zeros((len(loss), len(labels)))
         places = {label: place for place, label in enumerate(labels)}
         for row, (decision, costs) in enumerate(loss.items()):
+            if not isinstance(costs, Mapping):
+                raise DataError(f"the loss of {decision!r} must be {{true class: number}}, not {costs!r}")
             for label, cost in costs.items():
                 if label not in places:
                     raise UnknownStateError(f"the loss of {decision!r} names {label!r}; classes are {listing(labels)}")
-                matrix[row, places[label]] = cost
+                matrix[row, places[label]] = _numbers(cost, f"the loss of {decision!r} for {label!r}")
     else:
-        decisions, matrix = list(labels), np.asarray(loss, np.float64)
+        decisions, matrix = list(labels), _numbers(loss, "a loss")
         if matrix.shape != (len(labels), len(labels)):
             raise DataError(
                 f"a loss matrix for {len(labels)} classes has the shape {(len(labels), len(labels))}, "
@@ -170,6 +180,13 @@ def _losses(loss: Any, labels: Sequence[Label]) -> tuple[list[Label], NDArray[np
     if not decisions or not np.isfinite(matrix).all():
         raise DataError("a loss needs at least one decision, and finite numbers")
     return decisions, matrix
+
+
+def _numbers(given: Any, what: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(given, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{what} must be of numbers, not {given!r}") from None
 
 
 def _least(risks: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.intp]:

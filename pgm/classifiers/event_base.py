@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from pgm.classifiers.counting.class_counts import FloatArray
-from pgm.classifiers.counting.estimates import logarithm, smoothed
+from pgm.classifiers.counting.estimates import logarithm, smoothed, subtracted
 from pgm.classifiers.counting.leaving_out import own_weights
 from pgm.classifiers.semi_supervised import Ascent, climb
 from pgm.classifiers.shared.batches import LearnsInBatches
@@ -28,10 +28,7 @@ from pgm.factors.variable import Variable
 from pgm.learning.em.iteration import Criteria
 from pgm.network import BayesianNetwork
 
-__all__ = ["EventCounts", "EventModelClassifier", "LinearLogs", "Rows", "subtracted", "unused_name"]
-
-_ROUNDING = 1e-12
-"""What a difference of sums may keep of them for no other reason than rounding."""
+__all__ = ["EventCounts", "EventModelClassifier", "LinearLogs", "Rows", "unused_name"]
 
 
 class Rows(NamedTuple):
@@ -223,7 +220,7 @@ class EventModelClassifier(LearnsInBatches):
 
     def _check_parameters(self) -> None:
         check_pseudocounts(pseudocount=self.pseudocount, class_pseudocount=self._class_pseudocount)
-        check_em(self.em)
+        check_em(self.em, ("max_iter", "tol"))
         self._criteria()
 
     # ------------------------------------------------------------------ estimating
@@ -330,14 +327,3 @@ def unused_name(name: str, taken: list[str]) -> str:
     while name in others:
         name += "_"
     return name
-
-
-def subtracted(total: Any, part: Any) -> FloatArray:
-    """Return ``total - part`` of sums that contain their part, where what is only rounding is 0.
-
-    >>> subtracted(np.array([0.1 + 0.2, 1.0]), np.array([0.3, 0.5]))
-    array([0. , 0.5])
-    """
-    rest = np.asarray(total - part, np.float64)
-    rest[rest <= _ROUNDING * total] = 0.0
-    return rest

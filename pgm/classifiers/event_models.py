@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pgm.classifiers.counting.class_counts import FloatArray
-from pgm.classifiers.counting.estimates import fraction, logarithm, smoothed
-from pgm.classifiers.event_base import EventModelClassifier, LinearLogs, Rows, subtracted, unused_name
+from pgm.classifiers.counting.estimates import fraction, logarithm, smoothed, subtracted
+from pgm.classifiers.event_base import EventModelClassifier, LinearLogs, Rows, unused_name
 from pgm.classifiers.shared.count_matrix import CountMatrix, check_bits, check_numbers, feature_names, read_matrix
 from pgm.errors import DataError
 from pgm.factors.cpt import CPT

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgm.classifiers.averaging.log_mean import PackedRows, SuperParent, of_own_class
-from pgm.classifiers.averaging.super_parents import equal_weights, log_product, under_features
+from pgm.classifiers.averaging.super_parents import equal_weights, first_of_largest, log_product, under_features
 from pgm.classifiers.counting.class_counts import FloatArray
 from pgm.classifiers.counting.leaving_out import INCOMPLETE, held_out, own_weights
 from pgm.classifiers.shared.base import CategoricalClassifier
@@ -110,7 +110,7 @@ class SPODEClassifier(CategoricalClassifier):
             for first, block, both, _ in PackedRows(some, sizes).blocks(unweighted):
                 decided = of_own_class(both, out.labels[block]).argmax(axis=2)
                 right[first : first + len(decided)] += out.weight * (decided == out.labels[block]).sum(axis=1)
-        return int(right.argmax())
+        return first_of_largest(right)
 
     def _log_own(self, parent: int, without: float | None) -> FloatArray:
         counts = self.counts_.family(parent)

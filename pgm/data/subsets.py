@@ -108,7 +108,17 @@ class PairCounter:
             for block in blocks[1:]:
                 total += products(scope, first, n_states, block)
             completion = self._completion(first).astype(total.dtype)
-            return np.asarray(completion @ total @ completion.T)
+            return self._without_rounding(np.asarray(completion @ total @ completion.T))
+
+    def _without_rounding(self, counts: NDArray[Any]) -> NDArray[Any]:
+        """Return counts in which cells without a row are 0, where differences of fractional weights left rounding.
+
+        A cell with a row weighs at least as much as the lightest row.
+        """
+        if self._weights is not None and self._dtype == np.float64:
+            lightest = self._weights.min(initial=np.inf, where=self._weights > 0)
+            counts[counts < lightest / 2] = 0.0
+        return counts
 
     def _completion(self, first: int) -> NDArray[np.float64]:
         """Return the matrix that turns counts of ones and of all levels but the first ones into those of all levels."""

@@ -149,9 +149,7 @@ def test_errors():
         NaiveBayesClassifier(em=True).fit(X, [None] * len(y))
     with pytest.raises(DataError, match="em must be True, False or a dict of options"):
         NaiveBayesClassifier(em="yes").fit(X, y)
-    with pytest.raises(
-        DataError, match="unknown options of em: 'accelerate'; those of pgm.fit_em are .*'acceleration'"
-    ):
+    with pytest.raises(DataError, match="unknown options of em: 'accelerate'; there are .*'acceleration'"):
         NaiveBayesClassifier(em={"accelerate": True}).fit(X, [None, *y[1:]])
     with pytest.raises(MissingDataError, match="row 0 is missing$"):
         A2DEClassifier().fit(X, [None, *y[1:]])

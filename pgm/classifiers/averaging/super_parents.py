@@ -13,7 +13,15 @@ from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray
 from pgm.classifiers.counting.estimates import log_conditionals, log_joint
 from pgm.classifiers.shared.reading import Codes
 
-__all__ = ["equal_weights", "log_product", "rows_right", "under_features", "without_implied"]
+__all__ = [
+    "equal_weights",
+    "first_of_largest",
+    "log_product",
+    "reaches",
+    "rows_right",
+    "under_features",
+    "without_implied",
+]
 
 _EQUAL = 1e-9
 """Sums of fractional weights that differ by less than this share are equal."""
@@ -80,6 +88,20 @@ def log_product(
     return given_class[0, :-1] + log_joint(classes[:, None], class_pseudocount, without)
 
 
+def reaches(rows: FloatArray, least: float) -> NDArray[np.bool_]:
+    """Return which sums of weights are at least so large, but for rounding.
+
+    >>> reaches(np.array([sum([0.1] * 10), 0.9]), 1)
+    array([ True, False])
+    """
+    return np.asarray(rows >= least * (1 - _EQUAL))
+
+
+def first_of_largest(sums: FloatArray) -> int:
+    """Return the place of the first sum of weights that is the largest, but for rounding."""
+    return int(reaches(sums, float(sums.max())).argmax())
+
+
 def equal_weights(labels: NDArray[np.intp], weights: FloatArray | None) -> Iterator[tuple[NDArray[np.intp], LeftOut]]:
     """Yield groups of rows of the same weight."""
     if weights is None:
@@ -130,7 +152,7 @@ def without_implied(codes: Codes, counts: ClassCounts, least: float, out: LeftOu
     assert counts.pairs is not None
     together = counts.pairs.sum(axis=0)
     alone = np.diagonal(together)
-    enough = alone - (0.0 if out is None else out.weight) >= least
+    enough = reaches(alone - (0.0 if out is None else out.weight), least)
     implies = enough[:, None] & (together >= alone[:, None] * (1 - _EQUAL))
     sizes, starts = counts.cardinalities, counts.starts
     for first, size in zip(starts, sizes, strict=False):

@@ -177,7 +177,8 @@ def log_densities(numbers: FloatArray, means: FloatArray, variances: FloatArray)
         complete = not holes.any()
         for label in range(len(means)):
             scaled = rows - means[label]
-            scaled /= deviations[label]
+            with np.errstate(over="ignore"):
+                scaled /= deviations[label]
             if complete:
                 constant = constants[label].sum()
             else:

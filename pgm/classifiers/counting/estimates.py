@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,12 @@ __all__ = [
     "logarithm",
     "look_up",
     "smoothed",
+    "subtracted",
 ]
+
+
+_ROUNDING = 1e-12
+"""What a difference of sums may keep of them for no other reason than rounding."""
 
 
 class Family(NamedTuple):
@@ -124,8 +129,8 @@ def log_conditionals(
     cells[:, holes] = 0.0
     totals = np.add.reduceat(cells, holes - sizes, axis=1)
     if without is not None:
-        cells = np.concatenate([cells, np.maximum(cells - without, 0.0)], axis=2)
-        totals = np.concatenate([totals, np.maximum(totals - without, 0.0)], axis=2)
+        cells = np.concatenate([cells, subtracted(cells, without)], axis=2)
+        totals = np.concatenate([totals, subtracted(totals, without)], axis=2)
     cells += pseudocount
     totals += pseudocount * sizes[:, None]
     probabilities = fraction(cells, totals[:, feature], (1 / sizes)[feature][:, None])
@@ -153,7 +158,7 @@ def log_joint(counts: FloatArray, pseudocount: float, without: float | None = No
     total = counts.sum()
     cells = counts.T
     if without is not None:
-        cells = np.concatenate([cells, np.maximum(cells - without, 0.0)], axis=1)
+        cells = np.concatenate([cells, subtracted(cells, without)], axis=1)
         total = max(total - without, 0.0)
     return logarithm(fraction(cells + pseudocount, np.asarray(total + pseudocount * counts.size), 1 / counts.size))
 
@@ -163,3 +168,14 @@ def fraction(above: FloatArray, below: FloatArray, otherwise: ArrayLike) -> Floa
     quotient = np.empty(np.broadcast_shapes(above.shape, below.shape))
     quotient[...] = otherwise
     return np.divide(above, below, out=quotient, where=below > 0)
+
+
+def subtracted(total: Any, part: Any) -> FloatArray:
+    """Return ``total - part`` of sums that contain their part, where what is only rounding is 0.
+
+    >>> subtracted(np.array([0.1 + 0.2, 1.0]), np.array([0.3, 0.5]))
+    array([0. , 0.5])
+    """
+    rest = np.asarray(total - part, np.float64)
+    rest[rest <= _ROUNDING * total] = 0.0
+    return rest

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgm.classifiers.counting.class_counts import FloatArray
-from pgm.classifiers.counting.estimates import Family, joint_codes, logarithm, look_up
+from pgm.classifiers.counting.estimates import Family, joint_codes, logarithm, look_up, subtracted
 from pgm.classifiers.shared.reading import Codes
 
 __all__ = ["INCOMPLETE", "held_out", "own_weights"]
@@ -27,10 +27,10 @@ def held_out(
     """Return ln P(child | c, parents) in each row, without what the row itself adds; 0 where the child is missing."""
     child, parents, counts = family
     states = counts.shape[-1]
-    cells = look_up(counts, 0.0)[joint_codes(codes, (*parents, child), cardinalities)] - own
-    totals = look_up(counts.sum(axis=-1), 0.0)[joint_codes(codes, parents, cardinalities)] - own
-    above = np.maximum(cells, 0.0) + pseudocount
-    below = np.maximum(totals, 0.0) + pseudocount * states
+    cells = look_up(counts, 0.0)[joint_codes(codes, (*parents, child), cardinalities)]
+    totals = look_up(counts.sum(axis=-1), 0.0)[joint_codes(codes, parents, cardinalities)]
+    above = subtracted(cells, own) + pseudocount
+    below = subtracted(totals, own) + pseudocount * states
     logs = logarithm(np.divide(above, below, out=np.full_like(above, 1 / states), where=below > 0))
     logs[codes[child] == states] = 0.0
     return logs

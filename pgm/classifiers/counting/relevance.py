@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, gammaln
 
 from pgm.classifiers.counting.class_counts import FloatArray
-from pgm.classifiers.counting.estimates import Family, logarithm, look_up, smoothed
+from pgm.classifiers.counting.estimates import Family, logarithm, look_up, smoothed, subtracted
 from pgm.errors import DataError
 
 __all__ = ["averaged_table", "check_relevance_prior", "held_out_averaged", "relevance_log_odds"]
@@ -101,16 +101,15 @@ def held_out_averaged(
     in_class = counts.sum(axis=1)
 
     def added(count: FloatArray, base: float) -> FloatArray:
-        return np.asarray(gammaln(count + base) - gammaln(np.maximum(count - own_class, 0.0) + base))
+        return np.asarray(gammaln(count + base) - gammaln(subtracted(count, own_class) + base))
 
     in_cell = cells[np.arange(len(codes)), label]
     with_edge = added(in_cell, pseudocount) - added(in_class[label], states * pseudocount)
     without = added(everything, pseudocount) - added(np.full(len(codes), in_class.sum()), states * pseudocount)
     relevance = expit(log_odds - np.where(missing, 0.0, with_edge - without))[:, None]
-    dependent = (np.maximum(cells - own, 0.0) + pseudocount) / (np.maximum(in_class - own, 0.0) + pseudocount * states)
-    independent = (np.maximum(everything - own_class, 0.0) + pseudocount) / (
-        np.maximum(in_class.sum() - own_class, 0.0) + pseudocount * states
-    )
+    dependent = (subtracted(cells, own) + pseudocount) / (subtracted(in_class, own) + pseudocount * states)
+    independent = subtracted(everything, own_class) + pseudocount
+    independent /= subtracted(in_class.sum(), own_class) + pseudocount * states
     logs = logarithm(relevance * dependent + (1 - relevance) * independent[:, None])
     logs[missing] = 0.0
     return logs

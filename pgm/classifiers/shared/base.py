@@ -16,10 +16,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray, count_classes
-from pgm.classifiers.counting.estimates import Family, joint_codes, logarithm, look_up, smoothed
+from pgm.classifiers.counting.estimates import Family, joint_codes, logarithm, look_up, smoothed, subtracted
 from pgm.classifiers.counting.leaving_out import INCOMPLETE, held_out, own_weights
 from pgm.classifiers.shared.continuous import (
     Categorical,
+    check_discretizer,
     continuous_features,
     cut,
     fit_discretizer,
@@ -50,6 +51,8 @@ from pgm.learning.em import EMResult, fit_em
 from pgm.network import BayesianNetwork
 
 __all__ = ["CategoricalClassifier"]
+
+_EM_OPTIONS = tuple(signature(fit_em).parameters)[2:]
 
 _ROWS = 4096
 """Rows worked on at a time, few enough to stay in the cache."""
@@ -93,7 +96,7 @@ class CategoricalClassifier(BayesClassifier):
             Weight of each row. Rows of weight 0 are as good as absent.
         """
         self._check_parameters()
-        for learned in ("counts_", "em_result_", "em_results_"):
+        for learned in ("counts_", "em_result_", "em_results_", "relevance_", "moments_", "discretizers_"):
             self.__dict__.pop(learned, None)
         self._learn(self._read(X, y, sample_weight, None))
         return self
@@ -164,7 +167,11 @@ class CategoricalClassifier(BayesClassifier):
 
     def _check_parameters(self) -> None:
         check_pseudocounts(pseudocount=self.pseudocount, class_pseudocount=self._class_pseudocount)
-        check_em(self.em)
+        check_em(self.em, _EM_OPTIONS)
+        if self.discretizer is not None:
+            check_discretizer(self.discretizer)
+        if self.states is not None and not isinstance(self.states, Mapping):
+            raise DataError(f"states are declared as {{name: [labels in order]}}, not by {type(self.states).__name__}")
         if self.unseen not in ("error", "missing"):
             raise DataError(f"unseen must be 'error' or 'missing', not {self.unseen!r}")
 
@@ -202,7 +209,7 @@ class CategoricalClassifier(BayesClassifier):
 
     def _numbers(self, columns: dict[str, Any], kept: NDArray[np.bool_] | None = None) -> FloatArray | None:
         """Return the continuous features that are not cut into intervals, shape (rows, features), if there are any."""
-        if self.discretizer is not None or not self.continuous_features_:
+        if hasattr(self, "discretizers_") or not self.continuous_features_:
             return None
         return numbers_of(columns, self.continuous_features_, kept)
 
@@ -233,7 +240,7 @@ class CategoricalClassifier(BayesClassifier):
     def _with_states(self, columns: dict[str, Any]) -> dict[str, Any]:
         """Return the columns that have states, continuous ones cut into intervals."""
         continuous = set(self.continuous_features_)
-        if self.discretizer is None:
+        if not hasattr(self, "discretizers_"):
             return {name: column for name, column in columns.items() if name not in continuous}
         return {
             name: cut(name, continuous_column(name, column), self.discretizers_[name]) if name in continuous else column
@@ -271,12 +278,6 @@ class CategoricalClassifier(BayesClassifier):
     def _fit_em(self, network: BayesianNetwork, rows: TrainingRows, pseudocounts: dict[str, float]) -> EMResult:
         """Return the network with tables by EM, whose M step is the estimate of complete rows."""
         given = dict(self.em) if isinstance(self.em, Mapping) else {}
-        allowed = list(signature(fit_em).parameters)[2:]
-        unknown = [name for name in given if name not in allowed]
-        if unknown:
-            raise DataError(
-                f"unknown options of em: {listing(unknown)}; those of pgm.fit_em are {listing(allowed, limit=99)}"
-            )
         options = self._em_options(pseudocounts) | given
         return fit_em(network, self._as_data(rows), **options)
 
@@ -349,4 +350,4 @@ class CategoricalClassifier(BayesClassifier):
         return held_out(family, codes, self.counts_.cardinalities, own, self.pseudocount)
 
     def _held_out_class(self, own: FloatArray) -> FloatArray:
-        return logarithm(smoothed(np.maximum(self.counts_.classes - own, 0.0), self._class_pseudocount))
+        return logarithm(smoothed(subtracted(self.counts_.classes, own), self._class_pseudocount))

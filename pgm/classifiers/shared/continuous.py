@@ -17,6 +17,7 @@ from pgm.errors import DataError, MissingDataError, UnknownNameError, listing
 
 __all__ = [
     "Categorical",
+    "check_discretizer",
     "continuous_features",
     "cut",
     "fit_discretizer",
@@ -25,6 +26,12 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
+
+_MOST = 1 << 31
+"""Interval numbers are below this."""
+
+_LARGEST = 1e150
+"""Numbers beyond have no square."""
 
 _ROWS = 1024
 """Rows that are copied at a time."""
@@ -65,6 +72,8 @@ def continuous_features(
             raise DataError(f"categorical must be None, 'all' or a list of names, not {categorical!r}")
         chosen = []
     else:
+        if not isinstance(categorical, Iterable):
+            raise DataError(f"categorical must be None, 'all' or a list of names, not {categorical!r}")
         named = dict.fromkeys(categorical)
         unknown = [name for name in named if name not in columns]
         if unknown:
@@ -110,9 +119,12 @@ def numbers_of(columns: Mapping[str, Any], names: Sequence[str], kept: NDArray[n
             for place, column in enumerate(plain):
                 numbers[some, place] = column[some]
     numbers = numbers if kept is None else numbers[kept]
-    infinite = np.flatnonzero(np.isinf(numbers).any(axis=0))
-    if len(infinite):
-        continuous_column(names[infinite[0]], columns[names[infinite[0]]])  # raises, and names the row
+    with np.errstate(invalid="ignore"):
+        beyond = np.flatnonzero((np.abs(numbers) > _LARGEST).any(axis=0))
+    if len(beyond):
+        name = names[beyond[0]]
+        continuous_column(name, columns[name])  # raises for infinite ones, and names the row
+        raise DataError(f"column {name!r} holds numbers beyond {_LARGEST:g}, whose variance is too large: scale them")
     return numbers
 
 
@@ -155,8 +167,6 @@ def fit_discretizer(
     known = ~np.isnan(numbers)
     if not known.any():
         raise MissingDataError(f"column {name!r} has no value in any row: there is nothing to cut into intervals")
-    if not hasattr(discretizer, "fit") or not hasattr(discretizer, "transform"):
-        raise DataError(f"discretizer must be a transformer of scikit-learn, not {discretizer!r}")
     fitted = clone(discretizer)
     weighted = weights is not None and has_fit_parameter(fitted, "sample_weight")
     if weighted and weights is not None and getattr(fitted, "strategy", None) != "uniform":  # equal widths need none
@@ -164,6 +174,12 @@ def fit_discretizer(
     else:
         fitted.fit(numbers[known, None], labels[known])
     return fitted
+
+
+def check_discretizer(discretizer: Any) -> None:
+    """Raise `DataError` for what is no transformer of scikit-learn."""
+    if isinstance(discretizer, type) or not hasattr(discretizer, "fit") or not hasattr(discretizer, "transform"):
+        raise DataError(f"discretizer must be a transformer of scikit-learn, not {discretizer!r}")
 
 
 def cut(name: str, numbers: FloatArray, discretizer: Any) -> Factorised:
@@ -178,6 +194,7 @@ def cut(name: str, numbers: FloatArray, discretizer: Any) -> Factorised:
         If the discretizer does not return one whole number for each row.
     """
     known = ~np.isnan(numbers)
+    edges = getattr(discretizer, "bin_edges_", None)
     positions = np.full(len(numbers), -1, np.intp)
     if known.any():
         bins = discretizer.transform(numbers[known, None])
@@ -186,15 +203,19 @@ def cut(name: str, numbers: FloatArray, discretizer: Any) -> Factorised:
                 f"the discretizer turns the column {name!r} into {getattr(bins, 'shape', type(bins).__name__)}: "
                 "it must return one whole number for each row, as KBinsDiscretizer does with encode='ordinal'"
             )
-        intervals = np.asarray(bins, np.float64)[:, 0]
-        broken = intervals[(intervals % 1 != 0) | (intervals < 0)]
+        try:
+            intervals = np.asarray(bins, np.float64)[:, 0]
+        except (TypeError, ValueError):
+            raise DataError(f"the discretizer turns the column {name!r} into no numbers, but {bins!r}") from None
+        most = _MOST if edges is None else len(edges[0]) - 1
+        with np.errstate(invalid="ignore"):
+            broken = intervals[~((intervals % 1 == 0) & (intervals >= 0) & (intervals < most))]
         if len(broken):
             raise DataError(
                 f"the discretizer turns a number of the column {name!r} into {broken[0]}: it must number intervals "
                 "from 0, as KBinsDiscretizer does with encode='ordinal'"
             )
         positions[known] = intervals.astype(np.intp)
-    edges = getattr(discretizer, "bin_edges_", None)
     if edges is not None:
         return Factorised(interval_labels(edges[0]), positions, declared=True)
     found, places = np.unique(positions[known], return_inverse=True)

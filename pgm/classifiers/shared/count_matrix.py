@@ -119,6 +119,8 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
     DataError
         If a cell holds no number; names column and row.
     """
+    if isinstance(X, np.ma.MaskedArray) and np.ma.getmaskarray(X).any():
+        raise MissingDataError("a masked cell is missing, but counts must all be known")
     if isinstance(X, (Dataset, Mapping)) and not issparse(X):  # some sparse matrices are dicts
         columns = feature_columns(estimator, X.to_dict() if isinstance(X, Dataset) else X, reset=reset)
         arrays = [np.asarray(column, getattr(column, "dtype", object)) for column in columns.values()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,12 @@ def is_number(value: object) -> bool:
     >>> is_number(0.5), is_number(True), is_number("1"), is_number(float("nan"))
     (True, False, False, False)
     """
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and value == value
+    if not isinstance(value, (int, float, np.number)) or isinstance(value, (bool, np.complexfloating)):
+        return False
+    try:
+        return not math.isnan(value)
+    except OverflowError:  # a whole number beyond floats
+        return False
 
 
 def check_pseudocounts(**given: Any) -> None:
@@ -30,10 +36,13 @@ def check_pseudocounts(**given: Any) -> None:
             raise DataError(f"{name} must be a number of at least 0, not {value!r}")
 
 
-def check_em(em: object) -> None:
+def check_em(em: object, allowed: Sequence[str]) -> None:
     """Raise `DataError` for what does not say whether, and how, to use EM."""
     if not isinstance(em, (bool, np.bool_, Mapping)):
         raise DataError(f"em must be True, False or a dict of options, not {em!r}")
+    unknown = [name for name in em if name not in allowed] if isinstance(em, Mapping) else []
+    if unknown:
+        raise DataError(f"unknown options of em: {listing(unknown)}; there are {listing(allowed, limit=99)}")
 
 
 def given_priors(priors: Any, classes: NDArray[Any]) -> FloatArray:
@@ -43,11 +52,16 @@ def given_priors(priors: Any, classes: NDArray[Any]) -> FloatArray:
     array([0.75, 0.25])
     """
     labels = classes.tolist()
-    if isinstance(priors, dict):
+    if hasattr(priors, "to_dict"):  # a series goes by its labels
+        priors = priors.to_dict()
+    if isinstance(priors, Mapping):
         if set(priors) != set(labels):
             raise DataError(f"priors are given for {listing(priors)}; the classes are {listing(labels)}")
         priors = [priors[label] for label in labels]
-    values = np.asarray(priors, np.float64)
+    try:
+        values = np.asarray(priors, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"priors must be {len(labels)} numbers, not {priors!r}") from None
     if values.shape != (len(labels),) or not (values >= 0).all() or abs(values.sum() - 1) > 1e-6:
         raise DataError(f"priors must be {len(labels)} numbers of at least 0 with sum 1, not {priors!r}")
     return np.asarray(values / values.sum())

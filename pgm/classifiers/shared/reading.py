@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -100,7 +101,12 @@ def feature_columns(estimator: Any, X: Any, *, reset: bool) -> dict[str, Any]:
     """
     if isinstance(X, (Dataset, Mapping)) and not issparse(X):  # some sparse matrices are dicts
         return _named(estimator, X, reset)
-    if not hasattr(X, "__dataframe__") and not hasattr(X, "__arrow_c_stream__"):
+    if isinstance(X, np.ma.MaskedArray):
+        holes, X = np.ma.getmaskarray(X), np.ma.getdata(X).astype(np.float64 if X.dtype.kind == "f" else object)
+        X[holes] = np.nan if X.dtype.kind == "f" else None
+    elif isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US":  # NumPy turns numbers and holes into text
+        X = np.array(X, dtype=object)
+    if (not hasattr(X, "__dataframe__") and not hasattr(X, "__arrow_c_stream__")) or getattr(X, "ndim", 2) != 2:
         X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if isinstance(X, np.ndarray):
@@ -248,6 +254,11 @@ def class_labels(estimator: Any, y: Any, *, incomplete: bool = False) -> tuple[N
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
+    if isinstance(y, (list, tuple)) and len({type(label) for label in y}) > 1:
+        y = np.array([*y, ()], object)[:-1]  # the last keeps NumPy from turning all labels into text
+    if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
+        y = [None if hole else label for label, hole in zip(y.data.tolist(), np.ma.getmaskarray(y), strict=True)]
+        y = np.array([*y, ()], object)[:-1]
     labels: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
     known = None
     if incomplete and labels.dtype.kind in "fO":
@@ -261,12 +272,23 @@ def class_labels(estimator: Any, y: Any, *, incomplete: bool = False) -> tuple[N
         if len(holes):
             hint = " (em=True learns from such rows)" if "em" in estimator.get_params(deep=False) else ""
             raise MissingDataError(f"Input y contains NaN or None: the class of row {holes[0]} is missing{hint}")
-        if all(isinstance(label, (bool, int, np.integer)) for label in labels):
-            labels = np.array(labels.tolist())
+        labels = _of_one_kind(labels)
     else:
         labels = check_array(labels, ensure_2d=False, dtype=None, ensure_min_samples=0, input_name="y")
     check_classification_targets(labels)
     return labels, None if known is None or known.all() else known
+
+
+def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels that are objects as an array of their kind: text, booleans or numbers."""
+    kinds = {
+        "text" if isinstance(label, str) else "booleans" if isinstance(label, (bool, np.bool_)) else
+        "numbers" if isinstance(label, Real) else "others"
+        for label in labels.tolist()
+    }  # fmt: skip
+    if len(kinds) > 1:
+        raise DataError(f"the classes are {' and '.join(sorted(kinds))} at once: they must be of one kind")
+    return np.array(labels.tolist()) if kinds & {"booleans", "numbers"} else labels
 
 
 def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
