@@ -121,6 +121,9 @@ class Odd:
         self.value = value
         self.edges = edges
 
+    def __repr__(self):
+        return f"Odd({self.value!r}, {self.edges})"
+
     def get_params(self, deep=True):
         return {"value": self.value, "edges": self.edges}
 
