@@ -171,3 +171,9 @@ def test_errors():
     model = NaiveBayesClassifier().fit(X, y)
     with pytest.raises(DataError, match="'length', row 1.*not finite"):
         model.predict({name: [column[0], np.inf if name == "length" else column[1]] for name, column in X.items()})
+
+
+@pytest.mark.parametrize("number", [0.0, 1e3, 1e4, 1e8])
+def test_posteriors_far_from_all_means_sum_to_one(number):
+    model = NaiveBayesClassifier().fit({"H": [5.0] * 4}, list("ppqq"))
+    assert model.predict_proba({"H": [number]}) == pytest.approx(np.array([[0.5, 0.5]]), abs=1e-12)

@@ -75,7 +75,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"row {impossible[0]} (counting from 0; {len(impossible)} in all) has probability 0 in every class, "
                 "so it has no posterior: fit with a pseudocount"
             )
-        return joint - evidence[:, None]
+        relative = joint - joint.max(axis=1, keepdims=True)  # first: huge logarithms have no digits left for the rest
+        return np.asarray(relative - log_sum_exp(relative, axis=1)[:, None])
 
     # ------------------------------------------------------------------ for subclasses
 
