@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from pgm.classifiers.aode import AODEClassifier
 from pgm.classifiers.averaging.log_mean import LeftOut, PackedRows, SuperParent, log_mean
 from pgm.classifiers.averaging.super_parents import reaches
+from pgm.classifiers.common.continuous import Categorical
+from pgm.classifiers.common.reading import Codes, States, TrainingRows
 from pgm.classifiers.counting.class_counts import FloatArray
 from pgm.classifiers.counting.estimates import fraction, log_conditionals, log_joint, smoothed
 from pgm.classifiers.counting.triple_counts import TripleCounts, count_triples
-from pgm.classifiers.shared.continuous import Categorical
-from pgm.classifiers.shared.reading import Codes, States, TrainingRows
 from pgm.factors.cpt import CPT
 from pgm.network import BayesianNetwork
 

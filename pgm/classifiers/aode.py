@@ -20,15 +20,15 @@ from pgm.classifiers.averaging.super_parents import (
     under_features,
     without_implied,
 )
+from pgm.classifiers.common.base import CategoricalClassifier
+from pgm.classifiers.common.batches import LearnsInBatches
+from pgm.classifiers.common.continuous import Categorical
+from pgm.classifiers.common.options import is_number
+from pgm.classifiers.common.reading import Codes, States, TrainingRows
+from pgm.classifiers.common.tags import categorical_tags
 from pgm.classifiers.counting.class_counts import FloatArray
 from pgm.classifiers.counting.estimates import fraction, log_joint, smoothed
 from pgm.classifiers.counting.information import information_with_class, ranks
-from pgm.classifiers.shared.base import CategoricalClassifier
-from pgm.classifiers.shared.batches import LearnsInBatches
-from pgm.classifiers.shared.continuous import Categorical
-from pgm.classifiers.shared.options import is_number
-from pgm.classifiers.shared.reading import Codes, States, TrainingRows
-from pgm.classifiers.shared.tags import categorical_tags
 from pgm.errors import DataError
 from pgm.factors.cpt import CPT
 from pgm.learning.em import EMResult

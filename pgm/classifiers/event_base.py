@@ -14,21 +14,21 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from pgm.classifiers.common.batches import LearnsInBatches
+from pgm.classifiers.common.count_matrix import CountMatrix, feature_names
+from pgm.classifiers.common.options import check_em, check_pseudocounts, given_priors
+from pgm.classifiers.common.reading import class_codes, class_labels, row_weights, target_name, unused_name
 from pgm.classifiers.counting.class_counts import FloatArray
 from pgm.classifiers.counting.estimates import logarithm, smoothed, subtracted
 from pgm.classifiers.counting.leaving_out import own_weights
 from pgm.classifiers.semi_supervised import Ascent, climb
-from pgm.classifiers.shared.batches import LearnsInBatches
-from pgm.classifiers.shared.count_matrix import CountMatrix, feature_names
-from pgm.classifiers.shared.options import check_em, check_pseudocounts, given_priors
-from pgm.classifiers.shared.reading import class_codes, class_labels, row_weights, target_name
 from pgm.errors import DataError, listing
 from pgm.factors.cpt import CPT
 from pgm.factors.variable import Variable
 from pgm.learning.em.iteration import Criteria
 from pgm.network import BayesianNetwork
 
-__all__ = ["EventCounts", "EventModelClassifier", "LinearLogs", "Rows", "unused_name"]
+__all__ = ["EventCounts", "EventModelClassifier", "LinearLogs", "Rows"]
 
 
 class Rows(NamedTuple):
@@ -175,7 +175,7 @@ class EventModelClassifier(LearnsInBatches):
     @property
     def target_(self) -> str:
         """Name of the class in the network: that of ``y`` if it has one, else "class"; no feature is called so."""
-        return unused_name(self._class_name, feature_names(self))
+        return unused_name(self._class_name, set(feature_names(self)))
 
     @property
     def class_count_(self) -> FloatArray:
@@ -319,11 +319,3 @@ class EventModelClassifier(LearnsInBatches):
         tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = True  # on measurements, which are no counts
         return tags
-
-
-def unused_name(name: str, taken: list[str]) -> str:
-    """Return a name that is not taken, with underscores at the end if need be."""
-    others = set(taken)
-    while name in others:
-        name += "_"
-    return name

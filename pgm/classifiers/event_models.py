@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from pgm.classifiers.common.count_matrix import CountMatrix, check_bits, check_numbers, feature_names, read_matrix
+from pgm.classifiers.common.reading import unused_name
 from pgm.classifiers.counting.class_counts import FloatArray
 from pgm.classifiers.counting.estimates import fraction, logarithm, smoothed, subtracted
-from pgm.classifiers.event_base import EventModelClassifier, LinearLogs, Rows, unused_name
-from pgm.classifiers.shared.count_matrix import CountMatrix, check_bits, check_numbers, feature_names, read_matrix
+from pgm.classifiers.event_base import EventModelClassifier, LinearLogs, Rows
 from pgm.errors import DataError
 from pgm.factors.cpt import CPT
 from pgm.factors.variable import Variable

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgm.classifiers.common.base import CategoricalClassifier
+from pgm.classifiers.common.continuous import Categorical
+from pgm.classifiers.common.reading import Codes, States
+from pgm.classifiers.common.tags import categorical_tags
 from pgm.classifiers.counting.class_counts import FloatArray, rows_with_class
 from pgm.classifiers.counting.estimates import Family
 from pgm.classifiers.counting.information import information_of_pairs, information_with_class, ranks
-from pgm.classifiers.shared.base import CategoricalClassifier
-from pgm.classifiers.shared.continuous import Categorical
-from pgm.classifiers.shared.reading import Codes, States
-from pgm.classifiers.shared.tags import categorical_tags
 from pgm.errors import DataError
 
 __all__ = ["KDBClassifier"]

@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
+from pgm.classifiers.common.base import CategoricalClassifier
+from pgm.classifiers.common.batches import LearnsInBatches
+from pgm.classifiers.common.continuous import Categorical
+from pgm.classifiers.common.options import given_priors, is_number
+from pgm.classifiers.common.reading import Codes, States, TrainingRows, code_features, feature_columns
+from pgm.classifiers.common.tags import categorical_tags
 from pgm.classifiers.counting.class_counts import FloatArray
 from pgm.classifiers.counting.class_moments import ClassMoments, class_moments, held_out_log_densities, log_densities
 from pgm.classifiers.counting.estimates import Family
@@ -20,12 +26,6 @@ from pgm.classifiers.counting.relevance import (
     held_out_averaged,
     relevance_log_odds,
 )
-from pgm.classifiers.shared.base import CategoricalClassifier
-from pgm.classifiers.shared.batches import LearnsInBatches
-from pgm.classifiers.shared.continuous import Categorical
-from pgm.classifiers.shared.options import given_priors, is_number
-from pgm.classifiers.shared.reading import Codes, States, TrainingRows, code_features, feature_columns
-from pgm.classifiers.shared.tags import categorical_tags
 from pgm.data import Dataset
 from pgm.errors import DataError
 from pgm.factors.cpt import CPT
@@ -213,7 +213,7 @@ class NaiveBayesClassifier(LearnsInBatches, CategoricalClassifier):
         if self.priors is not None:
             options["fixed"] = [self.target_]
             options["pseudocount"] = {name: count for name, count in pseudocounts.items() if name != self.target_}
-        if self.continuous_features_ and self.discretizer is None:
+        if hasattr(self, "moments_"):
             options["min_variance"] = self.moments_.of_all_rows().floor(self.variance_floor).item()
         return options
 
@@ -226,7 +226,7 @@ class NaiveBayesClassifier(LearnsInBatches, CategoricalClassifier):
 
     def _distributions(self) -> list[CPT | ConditionalGaussian]:
         cpds = super()._distributions()
-        if self.continuous_features_ and self.discretizer is None:
+        if hasattr(self, "moments_"):
             means, variances = self._gaussians
             for place, name in enumerate(self.continuous_features_):
                 cpds.append(ConditionalGaussian(name, means[:, place], variances[:, place], parents=[self._target]))

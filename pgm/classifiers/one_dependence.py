@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from pgm.classifiers.averaging.log_mean import PackedRows, SuperParent, of_own_class
 from pgm.classifiers.averaging.super_parents import equal_weights, first_of_largest, log_product, under_features
+from pgm.classifiers.common.base import CategoricalClassifier
+from pgm.classifiers.common.batches import LearnsInBatches
+from pgm.classifiers.common.continuous import Categorical
+from pgm.classifiers.common.reading import Codes, States
+from pgm.classifiers.common.tags import categorical_tags
 from pgm.classifiers.counting.class_counts import FloatArray
 from pgm.classifiers.counting.leaving_out import INCOMPLETE, held_out, own_weights
-from pgm.classifiers.shared.base import CategoricalClassifier
-from pgm.classifiers.shared.batches import LearnsInBatches
-from pgm.classifiers.shared.continuous import Categorical
-from pgm.classifiers.shared.reading import Codes, States
-from pgm.classifiers.shared.tags import categorical_tags
 from pgm.classifiers.tree_augmentation import Pairs, best_forest, directed_away, forests_without_each_row
 from pgm.errors import DataError, MissingDataError, UnknownNameError, listing
 

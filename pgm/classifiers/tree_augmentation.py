@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from pgm.classifiers.common.reading import Codes
 from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray
 from pgm.classifiers.counting.estimates import joint_codes, look_up
 from pgm.classifiers.counting.information import information_of_pairs
-from pgm.classifiers.shared.reading import Codes
 from pgm.errors import DataError
 from pgm.learning.trees import maximum_spanning_tree
 

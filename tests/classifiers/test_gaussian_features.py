@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -149,6 +150,14 @@ def test_type_or_name_says_what_is_continuous():
     assert some.continuous_features_ == ("x0", "x2", "x3")
     declared = NaiveBayesClassifier(states={"x1": [2, 3, 4]}).fit(np.rint(X), y)
     assert declared.continuous_features_ == ("x0", "x2", "x3")
+
+
+@pytest.mark.parametrize(
+    "table", [dict, pd.DataFrame, lambda X: pd.DataFrame(X).astype("Float64"), pl.DataFrame, pa.table], ids=range(5)
+)
+def test_floats_without_fractions_are_continuous_in_every_kind_of_table(table):
+    model = NaiveBayesClassifier().fit(table({"a": [1.0, 2.0, None, 4.0]}), list("ppqq"))
+    assert model.continuous_features_ == ("a",)
 
 
 def test_a_small_unit_beside_a_large_one_is_said():

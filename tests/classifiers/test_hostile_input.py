@@ -81,6 +81,14 @@ def test_nested_lists_keep_holes_and_numbers():
     assert model.network_.variable("x0").states == (1, 2)
 
 
+def test_masked_classes_are_missing():
+    y = np.ma.masked_array(["p", "q", "q"], [False, False, True])
+    model = NaiveBayesClassifier(em=True).fit({"a": [0, 1, 0]}, y)
+    assert model.em_result_.total_weight == 3
+    with pytest.raises(MissingDataError, match="row 2 is missing"):
+        NaiveBayesClassifier().fit({"a": [0, 1, 0]}, y)
+
+
 def test_masked_cells_are_missing():
     model = NaiveBayesClassifier().fit([[0], [0], [1], [1]], list("ppqq"))
     assert model.predict_proba(np.ma.masked_array([[1]], [[True]])).tolist() == [[0.5, 0.5]]
@@ -193,5 +201,7 @@ def test_what_was_fitted_stays_when_parameters_change():
     model = TANClassifier(discretizer=MDLPDiscretizer()).fit(X, y)
     before = model.predict_proba(X)
     assert (model.set_params(discretizer=None).predict_proba(X) == before).all()
+    naive = NaiveBayesClassifier(discretizer=MDLPDiscretizer()).fit(X, y).set_params(discretizer=None)
+    assert len(naive.network_.variables) == 2
     model = NaiveBayesClassifier(relevance_prior=0.5).fit({"a": [0, 1, 0, 1]}, [0, 1, 0, 1])
     assert not hasattr(model.set_params(relevance_prior=None).fit({"a": [0, 1, 0, 1]}, [0, 1, 0, 1]), "relevance_")

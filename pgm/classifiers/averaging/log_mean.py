@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from pgm.classifiers.common.reading import Codes
 from pgm.classifiers.counting.class_counts import FloatArray
 from pgm.classifiers.counting.estimates import joint_codes, log_sum_exp, logarithm
-from pgm.classifiers.shared.reading import Codes
 
 __all__ = ["Block", "LeftOut", "PackedRows", "SuperParent", "log_mean", "of_own_class"]
 

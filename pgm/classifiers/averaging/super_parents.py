@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgm.classifiers.averaging.log_mean import LeftOut, PackedRows, SuperParent, of_own_class
+from pgm.classifiers.common.reading import Codes
 from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray
 from pgm.classifiers.counting.estimates import log_conditionals, log_joint
-from pgm.classifiers.shared.reading import Codes
 
 __all__ = [
     "equal_weights",

@@ -17,7 +17,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from pgm.classifiers.shared.reading import Codes
+from pgm.classifiers.common.reading import Codes
 from pgm.data import Dataset
 from pgm.errors import DataError
 from pgm.factors.variable import Variable

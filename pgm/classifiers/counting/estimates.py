@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pgm.classifiers.common.reading import Codes
 from pgm.classifiers.counting.class_counts import FloatArray
-from pgm.classifiers.shared.reading import Codes
 
 __all__ = [
     "Family",

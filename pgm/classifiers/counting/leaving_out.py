@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pgm.classifiers.common.reading import Codes
 from pgm.classifiers.counting.class_counts import FloatArray
 from pgm.classifiers.counting.estimates import Family, joint_codes, logarithm, look_up, subtracted
-from pgm.classifiers.shared.reading import Codes
 
 __all__ = ["INCOMPLETE", "held_out", "own_weights"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pgm.classifiers.common.reading import Codes
 from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray, occurring_levels, rows_with_class
-from pgm.classifiers.shared.reading import Codes
 from pgm.data import Dataset
 from pgm.errors import TooLargeError
 from pgm.factors.size import MEMORY_BUDGET, check_size

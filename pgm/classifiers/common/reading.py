@@ -32,6 +32,7 @@ __all__ = [
     "has_holes",
     "row_weights",
     "target_name",
+    "unused_name",
 ]
 
 _COPIED = 1 << 28
@@ -254,11 +255,10 @@ def class_labels(estimator: Any, y: Any, *, incomplete: bool = False) -> tuple[N
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
+    if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
+        y = y.tolist()  # None where the label is masked
     if isinstance(y, (list, tuple)) and len({type(label) for label in y}) > 1:
         y = np.array([*y, ()], object)[:-1]  # the last keeps NumPy from turning all labels into text
-    if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
-        y = [None if hole else label for label, hole in zip(y.data.tolist(), np.ma.getmaskarray(y), strict=True)]
-        y = np.array([*y, ()], object)[:-1]
     labels: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
     known = None
     if incomplete and labels.dtype.kind in "fO":
@@ -312,7 +312,15 @@ def row_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
 def target_name(y: Any, features: Container[str]) -> str:
     """Return the name of the class in the network: that of ``y`` if it has one, else "class"; no feature has it."""
     name = getattr(y, "name", None)
-    name = name if isinstance(name, str) and name else "class"
-    while name in features:
+    return unused_name(name if isinstance(name, str) and name else "class", features)
+
+
+def unused_name(name: str, taken: Container[str]) -> str:
+    """Return a name that is not taken, with underscores at the end if need be.
+
+    >>> unused_name("class", ["age", "class"])
+    'class_'
+    """
+    while name in taken:
         name += "_"
     return name

@@ -89,6 +89,12 @@ def _holds_floats(name: str, column: Any) -> bool:
     kind = getattr(getattr(column, "dtype", None), "kind", None)
     if kind is not None and kind != "O":
         return bool(kind == "f")
+    if kind is None and not isinstance(column, (list, tuple, range)):
+        import narwhals as nw
+
+        series = nw.from_native(column, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):  # factorising would make whole numbers of its floats
+            return bool(series.dtype.is_float())
     labels: Sequence[object] = factorise(name, column).labels
     numbers = all(isinstance(label, Real) and not isinstance(label, bool) for label in labels)
     return numbers and any(isinstance(label, (float, np.floating)) for label in labels)
@@ -119,8 +125,7 @@ def numbers_of(columns: Mapping[str, Any], names: Sequence[str], kept: NDArray[n
             for place, column in enumerate(plain):
                 numbers[some, place] = column[some]
     numbers = numbers if kept is None else numbers[kept]
-    with np.errstate(invalid="ignore"):
-        beyond = np.flatnonzero((np.abs(numbers) > _LARGEST).any(axis=0))
+    beyond = np.flatnonzero(((numbers > _LARGEST) | (numbers < -_LARGEST)).any(axis=0))
     if len(beyond):
         name = names[beyond[0]]
         continuous_column(name, columns[name])  # raises for infinite ones, and names the row

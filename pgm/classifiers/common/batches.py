@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pgm.classifiers.shared.posterior import BayesClassifier
+from pgm.classifiers.common.posterior import BayesClassifier
 from pgm.errors import DataError, listing
 
 __all__ = ["LearnsInBatches"]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_array, validate_data
 
+from pgm.classifiers.common.reading import feature_columns
 from pgm.classifiers.counting.class_counts import FloatArray
-from pgm.classifiers.shared.reading import feature_columns
 from pgm.data import Dataset
 from pgm.errors import DataError, MissingDataError
 from pgm.factors.variable import is_missing

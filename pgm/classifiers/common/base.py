@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray, count_classes
-from pgm.classifiers.counting.estimates import Family, joint_codes, logarithm, look_up, smoothed, subtracted
-from pgm.classifiers.counting.leaving_out import INCOMPLETE, held_out, own_weights
-from pgm.classifiers.shared.continuous import (
+from pgm.classifiers.common.continuous import (
     Categorical,
     check_discretizer,
     continuous_features,
@@ -26,9 +23,9 @@ from pgm.classifiers.shared.continuous import (
     fit_discretizer,
     numbers_of,
 )
-from pgm.classifiers.shared.options import check_em, check_pseudocounts
-from pgm.classifiers.shared.posterior import BayesClassifier
-from pgm.classifiers.shared.reading import (
+from pgm.classifiers.common.options import check_em, check_pseudocounts
+from pgm.classifiers.common.posterior import BayesClassifier
+from pgm.classifiers.common.reading import (
     Codes,
     TrainingRows,
     check_lengths,
@@ -41,6 +38,9 @@ from pgm.classifiers.shared.reading import (
     row_weights,
     target_name,
 )
+from pgm.classifiers.counting.class_counts import ClassCounts, FloatArray, count_classes
+from pgm.classifiers.counting.estimates import Family, joint_codes, logarithm, look_up, smoothed, subtracted
+from pgm.classifiers.counting.leaving_out import INCOMPLETE, held_out, own_weights
 from pgm.data import Dataset
 from pgm.data.columns import continuous_column
 from pgm.errors import DataError, MissingDataError, listing
